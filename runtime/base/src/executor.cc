@@ -4,9 +4,36 @@
 #include "weir/base/mutex.h"
 
 namespace weir {
+namespace {
 
-void ExecutionContext::checkCancelled() const {
-  if (!shielded_ && isCancelled()) throw TaskCancelled{};
+constexpr Nanos kSleepAt = std::chrono::microseconds(200);  // below, the cost of parking would be a large part of what is slept
+constexpr Nanos kSpinAt = std::chrono::microseconds(1);     // below, the clock is too coarse
+constexpr Nanos kMostCredit = Millis(100);                  // a machine that stood still for a minute does not give a minute away
+constexpr int kMostRefusals = 100'000;
+
+std::string describe(const std::exception_ptr& error) { return Throwable::from(error)->what(); }
+
+}  // namespace
+
+std::string_view waitReasonName(WaitReason reason) {
+  switch (reason) {
+    case WaitReason::kInputOrMail: return "input or mail";
+    case WaitReason::kOutput: return "output";
+    case WaitReason::kOutputBuffer: return "output buffer";
+    case WaitReason::kSetupBuffers: return "set-up buffers";
+    case WaitReason::kRecordCost: return "record cost";
+    case WaitReason::kFile: return "file";
+  }
+  return "?";
+}
+
+ActorFailure::ActorFailure(std::string actor, std::exception_ptr cause)
+    : std::runtime_error("actor '" + actor + "' failed: " + describe(cause)), actor_(std::move(actor)), cause_(std::move(cause)) {}
+
+void ExecutionContext::checkCancelled() {
+  if (!mustThrow()) return;
+  WEIR_CHECK(++refusals_ < kMostRefusals, "actor '{}' swallows TaskCancelled and goes on", name_);
+  throw TaskCancelled{};
 }
 
 WaitOutcome ExecutionContext::wait(WaitReason reason, std::span<Signal* const> signals, Deadline deadline) {
@@ -17,19 +44,51 @@ WaitOutcome ExecutionContext::wait(WaitReason reason, std::span<Signal* const> s
       if (signal->isSet()) return true;
     return false;
   };
-  if (anySet()) return WaitOutcome::kSignalled;
+  if (anySet()) {
+    interleave("wait");
+    checkCancelled();
+    return WaitOutcome::kSignalled;
+  }
 
   const Nanos from = observer_ ? clock_->monotonic() : Nanos::zero();
-  for (Signal* signal : signals) signal->waiter_.store(&waker(), std::memory_order_seq_cst);
+  Waker* const self = &waker();
+  for (Signal* signal : signals) {
+    Waker* const before = signal->waiter_.exchange(self, std::memory_order_seq_cst);
+    WEIR_CHECK(before == nullptr || before == self, "signal '{}' has two waiters, the second is '{}'", signal->name(), name_);
+  }
+  parked_ = {reason, signals};
   bool signalled = anySet(), inTime = true;
-  while (!signalled && inTime && (shielded_ || !isCancelled())) {
+  while (!signalled && inTime && !mustThrow()) {
     inTime = park(deadline);
     signalled = anySet();
   }
   for (Signal* signal : signals) signal->waiter_.store(nullptr, std::memory_order_seq_cst);
-  if (observer_) observer_->onWait(reason, from, clock_->monotonic());
+  parked_ = {};
+  reportWait(reason, from);
   checkCancelled();
   return signalled ? WaitOutcome::kSignalled : WaitOutcome::kDeadline;
+}
+
+void ExecutionContext::reportWait(WaitReason reason, Nanos from) {
+  if (observer_) observer_->onWait(reason, from, clock_->monotonic());
+}
+
+void ExecutionContext::spend(Nanos cost, CostMode mode) {
+  Nanos& debt = mode == CostMode::kSleep ? sleepDebt_ : spinDebt_;
+  debt += cost;
+  if (debt < (mode == CostMode::kSleep ? kSleepAt : kSpinAt)) return;
+  const Nanos from = clock_->monotonic();
+  if (mode == CostMode::kSleep) wait(WaitReason::kRecordCost, {}, Deadline::work(from + debt));
+  else burn(debt);
+  debt = std::max(debt - (clock_->monotonic() - from), -kMostCredit);
+}
+
+void ExecutionContext::burn(Nanos cost) {
+  const Nanos until = clock_->monotonic() + cost;
+  while (clock_->monotonic() < until) {
+    checkCancelled();
+    for (int i = 0; i < 8; ++i) __builtin_ia32_pause();
+  }
 }
 
 }  // namespace weir

@@ -37,7 +37,7 @@ class Mailbox {
   Mutex mutex_;
   std::deque<Mail> urgent_, normal_;
   bool closed_ = false;
-  Signal available_;
+  Signal available_{"mail"};
 };
 
 }  // namespace weir

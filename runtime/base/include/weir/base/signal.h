@@ -4,7 +4,7 @@
 
 namespace weir {
 
-/// Wakes one parked actor. Owned by the executor and alive as long as it, so that a late wake-up never dangles.
+/// Wakes one parked actor. Owned by the executor and alive as long as it, so that a late wake-up never dangles. Takes no lock.
 class Waker {
  public:
   virtual void wake() = 0;
@@ -21,9 +21,14 @@ class Waker {
 ///     signal.reset(); if (!somethingToDo()) context.wait(reason, {&signal});
 ///
 /// Sequentially consistent throughout: set() stores the flag and then reads the waiter, wait() stores the waiter and then reads the flag.
+///
+/// Whoever sets a signal keeps it alive until set() has returned: the waiter may see the flag, and be gone, before that. So a signal on the
+/// stack of its waiter is wrong; it lives in something that both sides share.
 class Signal {
  public:
   Signal() = default;
+  /// `name` (static text) is what a deadlock report of the simulation calls it.
+  explicit Signal(const char* name) : name_(name) {}
   Signal(const Signal&) = delete;
   Signal& operator=(const Signal&) = delete;
 
@@ -35,11 +40,13 @@ class Signal {
   bool isSet() const { return flag_.load(std::memory_order_seq_cst); }
   /// A cheap look for hot loops: may be late, never wrong for long.
   bool looksSet() const { return flag_.load(std::memory_order_relaxed); }
+  const char* name() const { return name_; }
 
  private:
   friend class ExecutionContext;
   std::atomic<bool> flag_{false};
   std::atomic<Waker*> waiter_{nullptr};
+  const char* name_ = "unnamed";
 };
 
 }  // namespace weir
