@@ -15,7 +15,8 @@ int32_t JobGraph::addVertex(JobVertex vertex) {
 
 int32_t JobGraph::connect(int32_t producer, int32_t consumer, DistributionPattern pattern, std::string shipStrategy) {
   const auto count = static_cast<int32_t>(vertices_.size());
-  WEIR_CHECK(producer >= 0 && producer < count && consumer >= 0 && consumer < count, "edge {} -> {} of {} vertices", producer, consumer, count);
+  WEIR_CHECK(producer >= 0 && producer < count && consumer >= 0 && consumer < count, "edge {} -> {} of {} vertices", producer,
+             consumer, count);
   const auto index = static_cast<int32_t>(dataSets_.size());
   JobVertex& from = vertices_[producer];
   JobVertex& to = vertices_[consumer];
@@ -87,8 +88,8 @@ Result<void> JobGraph::validateVertex(const JobVertex& v) const {
     return wrong(fmt::format("vertex '{}': maximum parallelism {} is outside 1..{}", v.name, v.maxParallelism, kMaxKeyGroups));
   }
   if (v.parallelism > v.maxParallelism) {
-    return wrong(fmt::format("vertex '{}': parallelism {} is above its maximum parallelism {}; lower the one or raise the other", v.name, v.parallelism,
-                             v.maxParallelism));
+    return wrong(fmt::format("vertex '{}': parallelism {} is above its maximum parallelism {}; lower the one or raise the other", v.name,
+                             v.parallelism, v.maxParallelism));
   }
   if (v.operators.empty()) return wrong(fmt::format("vertex '{}' has no operators", v.name));
   if (v.isSource != v.inputs.empty()) {
@@ -110,8 +111,10 @@ Result<void> JobGraph::validate() const {
     for (const ChainedOperator& op : v.operators) {
       const auto [other, isNew] = seen.try_emplace(op.id, &op);
       if (isNew) continue;
-      return wrong(op.uid.empty() ? fmt::format("operators '{}' and '{}' have the same id {}", other->second->name, op.name, op.id.toString())
-                                  : fmt::format("uid '{}' is used by the operators '{}' and '{}'; give each its own", op.uid, other->second->name, op.name));
+      const std::string& first = other->second->name;
+      return wrong(op.uid.empty() ? fmt::format("operators '{}' and '{}' have the same id {}", first, op.name, op.id.toString())
+                                  : fmt::format("uid '{}' is used by the operators '{}' and '{}'; give each its own", op.uid, first,
+                                                op.name));
     }
   }
   if (const auto order = topological(); order.size() != vertices_.size()) {

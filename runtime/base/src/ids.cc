@@ -29,7 +29,11 @@ Id<Tag> Id<Tag>::random(Random& random) {
 
 template <class Tag>
 Result<Id<Tag>> Id<Tag>::parse(std::string_view hex) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  };
   Id id;
   bool good = hex.size() == 32;
   for (size_t i = 0; good && i < 16; ++i) {

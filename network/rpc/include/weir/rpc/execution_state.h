@@ -19,7 +19,8 @@ enum class ExecutionState : uint8_t {
 };
 
 constexpr std::string_view toString(ExecutionState state) {
-  constexpr std::string_view kNames[] = {"CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING", "FINISHED", "CANCELING", "CANCELED", "FAILED"};
+  constexpr std::string_view kNames[] = {"CREATED",  "SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING",
+                                         "FINISHED", "CANCELING", "CANCELED",  "FAILED"};
   return kNames[static_cast<size_t>(state)];
 }
 

@@ -72,7 +72,8 @@ class ExecutionContext {
     return wait(reason, std::span<Signal* const>(signals.begin(), signals.size()), deadline);
   }
 
-  /// A point at which the simulation may let somebody else run. Free elsewhere. Never throws. Not with a Mutex held. `point` is static text.
+  /// A point at which the simulation may let somebody else run. Free elsewhere. Never throws. Not with a Mutex held. `point` is
+  /// static text.
   virtual void interleave(const char* point) { (void)point; }
 
   /// `records` were processed: under simulation each costs virtual time, so that an unthrottled source cannot stop the clock; in the pool

@@ -47,7 +47,8 @@ bool countsAsFailure(CheckpointFailureReason reason);
 class CheckpointException : public Throwable {
  public:
   explicit CheckpointException(CheckpointFailureReason reason, std::shared_ptr<const Throwable> cause = nullptr)
-      : Throwable("org.apache.flink.runtime.checkpoint.CheckpointException", std::string(messageOf(reason)), std::move(cause)), reason_(reason) {}
+      : Throwable("org.apache.flink.runtime.checkpoint.CheckpointException", std::string(messageOf(reason)), std::move(cause)),
+        reason_(reason) {}
   CheckpointException(const std::string& detail, CheckpointFailureReason reason, std::shared_ptr<const Throwable> cause = nullptr)
       : Throwable("org.apache.flink.runtime.checkpoint.CheckpointException", detail + " Failure reason: " + std::string(messageOf(reason)),
                   std::move(cause)),

@@ -10,7 +10,9 @@ namespace weir {
 /// What is taken, with Flink's code on the wire. Flink: SnapshotType (CheckpointType, SavepointType).
 enum class SnapshotType : uint8_t { kCheckpoint = 0, kSavepoint = 1, kSavepointSuspend = 2, kSavepointTerminate = 3, kFullCheckpoint = 4 };
 enum class SavepointFormat : uint8_t { kCanonical = 0, kNative = 1 };
-inline bool isSavepoint(SnapshotType t) { return t == SnapshotType::kSavepoint || t == SnapshotType::kSavepointSuspend || t == SnapshotType::kSavepointTerminate; }
+inline bool isSavepoint(SnapshotType t) {
+  return t == SnapshotType::kSavepoint || t == SnapshotType::kSavepointSuspend || t == SnapshotType::kSavepointTerminate;
+}
 /// A synchronous savepoint: its tasks finish after it.
 inline bool isSynchronous(SnapshotType t) { return t == SnapshotType::kSavepointSuspend || t == SnapshotType::kSavepointTerminate; }
 /// As Flink logs it: `CheckpointType{name='Checkpoint', sharingFilesStrategy=FORWARD_BACKWARD}`.
