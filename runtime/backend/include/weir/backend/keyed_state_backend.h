@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/base/check.h"
+#include "weir/base/random.h"
+#include "weir/base/result.h"
+#include "weir/snapshot/checkpoint_options.h"
+#include "weir/snapshot/checkpoint_storage.h"
+#include "weir/backend/keyed_state.h"
+#include "weir/snapshot/state_handles.h"
+
+namespace weir {
+
+/// The keyed state of one operator as it was when prepareSnapshot() ran, to be written by a snapshot worker while the task goes on.
+/// Owned by whoever runs it; may outlive its backend. Destroying it ends the snapshot. Flink: the async part, SnapshotResultSupplier.
+class KeyedSnapshotJob {
+ public:
+  virtual ~KeyedSnapshotJob() = default;
+  /// Once; blocks on files. Nothing where no state was registered. A failure leaves no file behind.
+  virtual Result<std::optional<KeyedHandle>> write(CheckpointStreamFactory& factory) = 0;
+};
+
+/// A keyed backend without its key type: what a task does with it. Used by the task alone. Flink: CheckpointableKeyedStateBackend.
+class AnyKeyedStateBackend {
+ public:
+  virtual ~AnyKeyedStateBackend() = default;
+  virtual KeyGroupRange keyGroupRange() const = 0;
+  virtual int32_t maxParallelism() const = 0;
+  /// The synchronous part: microseconds. Requires: no batch of slots in use.
+  virtual std::unique_ptr<KeyedSnapshotJob> prepareSnapshot(int64_t checkpointId, const CheckpointOptions& options) = 0;
+  /// Reads what lies in this backend's key groups; others are skipped. Once, before anything else; blocks on files. States may be
+  /// registered later; those that never are stay as they were and go into every snapshot. Errors name the file.
+  virtual Result<void> restore(std::span<const KeyedHandle> handles, CheckpointWorkerStorage& storage) = 0;
+  /// Values of all states, also of those not registered yet.
+  virtual int64_t numEntries() const = 0;
+};
+
+/// One state by its key type: access for batches.
+template <class K>
+class KeyedTable : public KeyedStateTable {
+ public:
+  /// For each key the place of its value, made where there is none. `windows`: null for state without namespace, else one per key.
+  /// `out` is valid until the next call on the backend. All of them count as written. Equal keys get the same place.
+  virtual void slots(std::span<const K* const> keys, const TimeWindow* windows, void** out) = 0;
+};
+
+/// Values of many keys in one call, for operators that work in batches. Copyable; valid as long as its backend.
+template <class K, class V>
+class ValueSlots {
+ public:
+  static constexpr size_t kMaxBatch = 64;
+  explicit ValueSlots(KeyedTable<K>& table) : table_(&table) {}
+  /// At most kMaxBatch keys; `out` has room for as many. See KeyedTable::slots.
+  void get(std::span<const K* const> keys, V** out) { get(keys, nullptr, out); }
+  void get(std::span<const K* const> keys, const TimeWindow* windows, V** out) {
+    WEIR_CHECK_LE(keys.size(), kMaxBatch);
+    table_->slots(keys, windows, reinterpret_cast<void**>(out));
+  }
+
+ private:
+  KeyedTable<K>* table_;
+};
+
+/// State per key, of the key groups of one subtask. The values are found through handles by name; asking again for the same name gives the
+/// same state. A name that is already used with another type, or that was restored with another serializer, is an error.
+///
+/// Flink: AbstractKeyedStateBackend. Differs: no listeners; batches (valueSlots). Used by the task alone.
+template <class K>
+class KeyedStateBackend : public AnyKeyedStateBackend {
+ public:
+  /// Requires: the key belongs to keyGroupRange() (checked when its first value is made).
+  virtual void setCurrentKey(const K& key) = 0;
+  virtual const K& currentKey() const = 0;
+  /// The keys with a value in state `name`, each once, in the order of key group and serialized key: the same in every run.
+  virtual std::vector<K> keys(const std::string& name) = 0;
+  /// Keys and windows of a state per window, in the same order.
+  virtual std::vector<std::pair<K, TimeWindow>> keysAndWindows(const std::string& name) = 0;
+
+  template <class V>
+  Result<ValueState<V>> state(const ValueStateDescriptor<V>& d) {
+    WEIR_ASSIGN(KeyedTable<K>* t, valueTable(d));
+    return ValueState<V>(*t);
+  }
+  template <class V>
+  Result<ValueSlots<K, V>> valueSlots(const ValueStateDescriptor<V>& d) {
+    WEIR_ASSIGN(KeyedTable<K>* t, valueTable(d));
+    return ValueSlots<K, V>(*t);
+  }
+  template <class V>
+  Result<ListState<V>> state(const ListStateDescriptor<V>& d) {
+    using Stored = typename ListState<V>::Stored;
+    WEIR_ASSIGN(KeyedTable<K>* t, table(d.name, d.per, std::make_shared<StateTypeOf<Stored>>(StateKind::kList)));
+    return ListState<V>(*t);
+  }
+  template <class UK, class UV>
+  Result<MapState<UK, UV>> state(const MapStateDescriptor<UK, UV>& d) {
+    using Stored = typename MapState<UK, UV>::Stored;
+    WEIR_ASSIGN(KeyedTable<K>* t, table(d.name, d.per, std::make_shared<StateTypeOf<Stored>>(StateKind::kMap)));
+    return MapState<UK, UV>(*t);
+  }
+  template <class V>
+  Result<ReducingState<V>> state(const ReducingStateDescriptor<V>& d) {
+    WEIR_ASSIGN(KeyedTable<K>* t, table(d.name, d.per, std::make_shared<StateTypeOf<V>>(StateKind::kReducing)));
+    return ReducingState<V>(*t, d.reduce);
+  }
+  template <class In, class Acc, class Out>
+  Result<AggregatingState<In, Acc, Out>> state(const AggregatingStateDescriptor<In, Acc, Out>& d) {
+    WEIR_ASSIGN(KeyedTable<K>* t, accumulatorTable(d));
+    return AggregatingState<In, Acc, Out>(*t, d);
+  }
+  /// The accumulators, to be changed in place.
+  template <class In, class Acc, class Out>
+  Result<ValueSlots<K, Acc>> accumulatorSlots(const AggregatingStateDescriptor<In, Acc, Out>& d) {
+    WEIR_ASSIGN(KeyedTable<K>* t, accumulatorTable(d));
+    return ValueSlots<K, Acc>(*t);
+  }
+
+ protected:
+  /// The state of that name, made or taken over from what was restored.
+  virtual Result<KeyedTable<K>*> table(const std::string& name, StateNamespace per, std::shared_ptr<const StateType> type) = 0;
+
+ private:
+  template <class V>
+  Result<KeyedTable<K>*> valueTable(const ValueStateDescriptor<V>& d) {
+    return table(d.name, d.per, std::make_shared<StateTypeOf<V>>(StateKind::kValue, d.initial));
+  }
+  template <class In, class Acc, class Out>
+  Result<KeyedTable<K>*> accumulatorTable(const AggregatingStateDescriptor<In, Acc, Out>& d) {
+    return table(d.name, d.per, std::make_shared<StateTypeOf<Acc>>(StateKind::kAggregating, d.initial));
+  }
+};
+
+struct KeyedStateBackendParameters {
+  KeyGroupRange range;
+  int32_t maxParallelism = 128;
+  Random random{0};  ///< for handle ids
+};
+/// Makes the backend of an operator: `state/keyed` has one per kind of backend and key type; the engine hands it to the task.
+template <class K>
+using KeyedStateBackendFactory = std::function<std::unique_ptr<KeyedStateBackend<K>>(const KeyedStateBackendParameters&)>;
+
+}  // namespace weir
