@@ -48,8 +48,9 @@ template <class K>
 class KeyedTable : public KeyedStateTable {
  public:
   /// For each key the place of its value, made where there is none. `windows`: null for state without namespace, else one per key.
-  /// `out` is valid until the next call on the backend. All of them count as written. Equal keys get the same place.
-  virtual void slots(std::span<const K* const> keys, const TimeWindow* windows, void** out) = 0;
+  /// `out` is valid until the next call on the backend. All of them count as written. Equal keys get the same place. `created`, unless null:
+  /// whether the value was made by this call; of equal keys only the first one's was.
+  virtual void slots(std::span<const K* const> keys, const TimeWindow* windows, void** out, bool* created) = 0;
 };
 
 /// Values of many keys in one call, for operators that work in batches. Copyable; valid as long as its backend.
@@ -59,10 +60,10 @@ class ValueSlots {
   static constexpr size_t kMaxBatch = 64;
   explicit ValueSlots(KeyedTable<K>& table) : table_(&table) {}
   /// At most kMaxBatch keys; `out` has room for as many. See KeyedTable::slots.
-  void get(std::span<const K* const> keys, V** out) { get(keys, nullptr, out); }
-  void get(std::span<const K* const> keys, const TimeWindow* windows, V** out) {
+  void get(std::span<const K* const> keys, V** out, bool* created = nullptr) { get(keys, nullptr, out, created); }
+  void get(std::span<const K* const> keys, const TimeWindow* windows, V** out, bool* created = nullptr) {
     WEIR_CHECK_LE(keys.size(), kMaxBatch);
-    table_->slots(keys, windows, reinterpret_cast<void**>(out));
+    table_->slots(keys, windows, reinterpret_cast<void**>(out), created);
   }
 
  private:
