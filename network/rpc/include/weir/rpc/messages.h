@@ -24,7 +24,8 @@ struct ResultPartitionDeployment {
 /// One gate of a task: which partitions it reads, channel by channel. Flink: InputGateDeploymentDescriptor.
 struct InputGateDeployment {
   IntermediateDataSetID dataSet;
-  std::vector<ResultPartitionID> channels;  ///< producer of each channel, in channel order
+  /// Producer of each channel, in channel order. Shared: all consumers of an all-to-all edge read the same partitions.
+  std::shared_ptr<const std::vector<ResultPartitionID>> channels;
   int32_t subpartition = 0;                 ///< which subpartition of each of them
 };
 
