@@ -141,7 +141,8 @@ struct ReducingStateDescriptor {
 template <Serializable V>
 class ReducingState : public detail::KeyedStateHandle {
  public:
-  ReducingState(KeyedStateTable& table, std::function<V(const V&, const V&)> reduce) : KeyedStateHandle(table), reduce_(std::move(reduce)) {}
+  ReducingState(KeyedStateTable& table, std::function<V(const V&, const V&)> reduce)
+      : KeyedStateHandle(table), reduce_(std::move(reduce)) {}
   const V* get() const { return found<V>(); }
   void add(const V& value) {
     bool created;
