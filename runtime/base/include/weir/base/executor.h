@@ -142,9 +142,9 @@ class ExecutionContext {
 };
 
 struct ActorOptions {
-  std::string name;              ///< unique in a run: its random stream and its log context
+  std::string name{};            ///< unique in a run: its random stream and its log context
   const Clock* clock = nullptr;  ///< the clock of its process; the executor's own where null. Monotonic time must be the executor's
-  std::string process;           ///< what Executor::kill takes; empty: none
+  std::string process{};         ///< what Executor::kill takes; empty: none
 };
 
 /// A started actor. Shared by whoever may cancel it; any thread.
