@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Rules of the house that a compiler does not check: layering, banned words, line and file lengths.
 
-usage: lint.py [--full] [--root DIR]
+usage: lint.py [--full] [--fix] [--root DIR]
 
---full also compiles each header of the rooms alone (with ccache, where there is one). Prints FILE:LINE: RULE: what is wrong and
-what to do; exits 1 if a rule is broken. Warnings do not fail. A line may be exempted where the rule's purpose does not apply:
+--full also compiles each header of the rooms alone (with ccache, where there is one). --fix first wraps the C++ lines that are too
+long, and no others, with clang-format, which nothing else needs. Prints FILE:LINE: RULE: what is wrong and what to do; exits 1 if a rule is broken. Warnings do not fail. A line may be exempted where the rule's purpose does not apply:
     std::thread helper(run);  // lint: allow thread, this is the test of the executor itself
 """
 import argparse
@@ -193,6 +193,17 @@ class Lint:
             if not includes or includes[0][1] != own:
                 self.error(path, 1, "own-header-first", f'"{own}" comes first, so that it proves to be self-contained')
 
+    def wrap_long_lines(self):
+        """Lets clang-format wrap the lines that are too long. False if it is not installed."""
+        if not shutil.which("clang-format"):
+            return False
+        for path in filter(is_cpp, self.files()):
+            lines = (self.root / path).read_text(encoding="utf-8").splitlines()
+            long = [f"--lines={number}:{number}" for number, line in enumerate(lines, 1) if len(line) > MAX_LINE]
+            if long:
+                subprocess.run(["clang-format", "-i", *long, path], cwd=self.root, check=True)
+        return True
+
     def check_headers_alone(self):
         """Compiles each header of each room as the only thing in its translation unit."""
         headers = [path for path in self.files() if path.endswith(".h") and path.split("/")[0] in {f for f, _ in self.rooms.values()}]
@@ -222,9 +233,13 @@ class Lint:
 def main():
     parser = argparse.ArgumentParser(description="Checks the rules of the house.")
     parser.add_argument("--full", action="store_true", help="also compile each header alone")
+    parser.add_argument("--fix", action="store_true", help="first wrap C++ lines that are too long; needs clang-format")
     parser.add_argument("--root", default=Path(__file__).resolve().parents[2])
     arguments = parser.parse_args()
     lint = Lint(arguments.root, read_rooms((Path(arguments.root) / "tests/lint/rooms.txt").read_text()))
+    if arguments.fix and not lint.wrap_long_lines():
+        print("clang-format is not installed: apt-get install clang-format", file=sys.stderr)
+        return 3
     lint.check()
     headers = f", {lint.check_headers_alone()} headers compiled alone" if arguments.full else ""
     for warning in lint.warnings:
