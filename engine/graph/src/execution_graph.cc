@@ -45,8 +45,9 @@ bool isLegal(J from, J to) {
 
 ExecutionGraph::ExecutionGraph(std::shared_ptr<const JobGraph> graph, JobID job, ExecutionGraphID id, LogSink& log, const Clock& clock,
                                size_t maxPriorAttempts)
-    : graph_(std::move(graph)), graphHash_(graph_->hash()), job_(job), id_(id), log_(log, "org.apache.flink.runtime.executiongraph.ExecutionGraph"),
-      clock_(clock), maxPriorAttempts_(maxPriorAttempts), allProducers_(graph_->dataSets().size()) {
+    : graph_(std::move(graph)), graphHash_(graph_->hash()), job_(job), id_(id),
+      log_(log, "org.apache.flink.runtime.executiongraph.ExecutionGraph"), clock_(clock), maxPriorAttempts_(maxPriorAttempts),
+      allProducers_(graph_->dataSets().size()) {
   buildTasks();
   buildRegions();
   statusTimestampsMs_[static_cast<size_t>(J::kCreated)] = clock_.epochMillis();
@@ -147,12 +148,14 @@ bool ExecutionGraph::transition(int32_t index, ExecutionState to, std::shared_pt
   return true;
 }
 
-void ExecutionGraph::logTransition(const ExecutionVertex& task, ExecutionState from, const std::shared_ptr<const Throwable>& failure) const {
+void ExecutionGraph::logTransition(const ExecutionVertex& task, ExecutionState from,
+                                   const std::shared_ptr<const Throwable>& failure) const {
   if (!log_.enabled(LogLevel::kInfo)) return;
   const Execution& e = task.current;
   const std::string line = fmt::format("{} ({}) switched from {} to {}", task.name, e.id.toString(), toString(from), toString(e.state));
   if (e.state == S::kFailed) {
-    log_.info("{} on {}.{}{}", line, e.location.empty() ? "[unassigned resource]" : e.location, failure ? "\n" : "", failure ? failure->trace() : "");
+    log_.info("{} on {}.{}{}", line, e.location.empty() ? "[unassigned resource]" : e.location, failure ? "\n" : "",
+              failure ? failure->trace() : "");
     return;
   }
   log_.info("{}.", line);
@@ -242,8 +245,8 @@ void ExecutionGraph::switchJob(JobStatus to, const std::shared_ptr<const Throwab
   WEIR_CHECK(isLegal(from, to), "job {} from {} to {}", graph_->name(), toString(from), toString(to));
   status_ = to;
   statusTimestampsMs_[static_cast<size_t>(to)] = clock_.epochMillis();
-  log_.info("Job {} ({}) switched from state {} to {}.{}{}", graph_->name(), job_.toString(), toString(from), toString(to), failure ? "\n" : "",
-            failure ? failure->trace() : "");
+  log_.info("Job {} ({}) switched from state {} to {}.{}{}", graph_->name(), job_.toString(), toString(from), toString(to),
+            failure ? "\n" : "", failure ? failure->trace() : "");
   if (listener_) listener_->onJobStatus(from, to);
 }
 

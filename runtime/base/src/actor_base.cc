@@ -76,7 +76,8 @@ void ActorRegistry::killAll() {
 void ActorRegistry::runToEnd(const Actor& main) {
   {
     std::unique_lock lock(mutex_);
-    removed_.wait(lock, [&] { return std::none_of(live_.begin(), live_.end(), [&](const auto& entry) { return entry.second.get() == &main; }); });
+    removed_.wait(lock,
+                  [&] { return std::none_of(live_.begin(), live_.end(), [&](const auto& entry) { return entry.second.get() == &main; }); });
   }
   unwind(kCancelGrace);
 }

@@ -267,7 +267,8 @@ void SimulatedExecutor::Scheduler::fail(SimulationError::Kind kind, const std::s
 }
 
 std::string SimulatedExecutor::Scheduler::report() {
-  std::string text = fmt::format(", with seed {} in step {} after {:.6f} s\n", options_.seed, steps_, static_cast<double>(clock_.now.count()) / 1e9);
+  std::string text =
+      fmt::format(", with seed {} in step {} after {:.6f} s\n", options_.seed, steps_, static_cast<double>(clock_.now.count()) / 1e9);
   for (const auto& base : registry_.all()) {
     const auto& actor = static_cast<const SimulatedActor&>(*base);
     text += fmt::format("  #{} '{}'", actor.id, actor.name());
@@ -284,7 +285,8 @@ std::string SimulatedExecutor::Scheduler::report() {
       separator = ", ";
     }
     if (actor.heapIndex >= 0)
-      text += fmt::format(", until {:.6f} s{}", static_cast<double>(actor.at.count()) / 1e9, actor.kind == Deadline::Kind::kWork ? "" : " (housekeeping)");
+      text += fmt::format(", until {:.6f} s{}", static_cast<double>(actor.at.count()) / 1e9,
+                          actor.kind == Deadline::Kind::kWork ? "" : " (housekeeping)");
     text += '\n';
   }
   return text + "last steps:\n" + trace_.text(names_);

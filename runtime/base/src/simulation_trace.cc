@@ -24,8 +24,8 @@ std::string SimulationTrace::text(const std::vector<std::string>& names) const {
   for (size_t i = 0; i < ring_.size(); ++i) {
     const Entry& entry = ring_[(next_ + i) % ring_.size()];
     if (!entry.point) continue;
-    text += fmt::format("  step {} at {:.3f} us: #{} '{}' from '{}'\n", entry.step, static_cast<double>(entry.now.count()) / 1e3, entry.actor,
-                        names[entry.actor], entry.point);
+    text += fmt::format("  step {} at {:.3f} us: #{} '{}' from '{}'\n", entry.step, static_cast<double>(entry.now.count()) / 1e3,
+                        entry.actor, names[entry.actor], entry.point);
   }
   return text;
 }

@@ -17,7 +17,8 @@ namespace {
 class ThreadContext final : public ExecutionContext {
  public:
   ThreadContext(const ActorOptions& options, uint64_t seed, Parker& parker)
-      : ExecutionContext(options.name, options.clock ? *options.clock : SystemClock::instance(), Random(seed, options.name)), parker_(parker) {}
+      : ExecutionContext(options.name, options.clock ? *options.clock : SystemClock::instance(), Random(seed, options.name)),
+        parker_(parker) {}
   void blocking(const std::function<void()>& call) override {
     const Nanos from = hasObserver() ? clock().monotonic() : Nanos::zero();
     call();

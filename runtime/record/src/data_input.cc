@@ -47,7 +47,8 @@ bool DataInput::fail(const char* why) {
 }
 
 Error DataInput::error(std::string_view what) const {
-  return {ErrorCode::kCorrupt, fmt::format("{} {} (at byte {} of {})", what, failure_ ? failure_ : "is correct", failedAt_, sizeAtFailure_)};
+  return {ErrorCode::kCorrupt,
+          fmt::format("{} {} (at byte {} of {})", what, failure_ ? failure_ : "is correct", failedAt_, sizeAtFailure_)};
 }
 
 }  // namespace weir

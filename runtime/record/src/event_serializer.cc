@@ -107,7 +107,8 @@ CheckpointBarrier readBarrier(DataInput& in) {
   options.alignment = static_cast<AlignmentType>(alignment);
   options.alignedTimeoutMs = in.readLong();
   if (options.isUnaligned() && isSavepoint(options.type)) in.fail("is of an unaligned savepoint, which does not exist");
-  if (options.isUnaligned() && options.alignedTimeoutMs != CheckpointOptions::kNoTimeout) in.fail("is unaligned and has an alignment timeout");
+  if (options.isUnaligned() && options.alignedTimeoutMs != CheckpointOptions::kNoTimeout)
+    in.fail("is unaligned and has an alignment timeout");
   return barrier;
 }
 
@@ -177,7 +178,8 @@ struct Printer {
   std::string operator()(const EndOfSegment&) const { return "EndOfSegmentEvent"; }
   std::string operator()(const EndOfInputChannelState&) const { return "EndOfInputChannelStateEvent"; }
   std::string operator()(const CheckpointBarrier& b) const {
-    std::string timeout = b.options.alignedTimeoutMs == CheckpointOptions::kNoTimeout ? "" : fmt::format(" timeout={}", b.options.alignedTimeoutMs);
+    std::string timeout =
+        b.options.alignedTimeoutMs == CheckpointOptions::kNoTimeout ? "" : fmt::format(" timeout={}", b.options.alignedTimeoutMs);
     return fmt::format("CheckpointBarrier {} @ {} {}{} {}", b.id, b.timestamp, alignmentName(b.options.alignment), timeout,
                        toString(b.options.type, b.options.format));
   }
@@ -186,7 +188,8 @@ struct Printer {
     return fmt::format("Announcement of [{}] at {}", (*this)(a.announced), a.sequenceNumber);
   }
   std::string operator()(const SubtaskConnectionDescriptor& d) const {
-    return fmt::format("SubtaskConnectionDescriptor{{inputSubtaskIndex={}, outputSubtaskIndex={}}}", d.inputSubtaskIndex, d.outputSubtaskIndex);
+    return fmt::format("SubtaskConnectionDescriptor{{inputSubtaskIndex={}, outputSubtaskIndex={}}}", d.inputSubtaskIndex,
+                       d.outputSubtaskIndex);
   }
   std::string operator()(const EndOfData& e) const {
     return fmt::format("EndOfData{{mode={}}}", e.mode == StopMode::DRAIN ? "DRAIN" : "NO_DRAIN");
@@ -219,7 +222,8 @@ Result<RuntimeEvent> EventSerializer::decode(std::span<const uint8_t> bytes) {
   auto type = static_cast<EventType>(in.readInt());
   if (in.ok() && type == EventType::kOther) {
     std::string className = in.readUtf();
-    if (in.ok()) return Error{ErrorCode::kUnsupported, fmt::format("An event of class {} arrived; Weir knows Flink's own events only.", className)};
+    if (in.ok())
+      return Error{ErrorCode::kUnsupported, fmt::format("An event of class {} arrived; Weir knows Flink's own events only.", className)};
   } else if (in.ok()) {
     RuntimeEvent event = readFields(in, type);
     if (in.ok()) return event;

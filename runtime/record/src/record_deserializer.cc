@@ -32,8 +32,9 @@ bool RecordDeserializer::collect(size_t size) {
 
 RecordDeserializer::Next RecordDeserializer::corrupt(int32_t length) {
   corrupt_ = true;
-  error_ = length < 0 ? fmt::format("{}: a record announces {} bytes; the stream is corrupt or its sender is no Flink or Weir", channel_, length)
-                      : fmt::format("{}: a record announces {} bytes, more than the {} that are allowed", channel_, length, maxRecordBytes_);
+  error_ = length < 0
+               ? fmt::format("{}: a record announces {} bytes; the stream is corrupt or its sender is no Flink or Weir", channel_, length)
+               : fmt::format("{}: a record announces {} bytes, more than the {} that are allowed", channel_, length, maxRecordBytes_);
   return Next::kCorrupt;
 }
 

@@ -68,7 +68,8 @@ bool expect(DataInput& in, int32_t expected, const char* why) {
 Result<SerializerSnapshot> read(DataInput& in, int depth) {
   SerializerSnapshot snapshot;
   snapshot.className = in.readUtf();
-  if (in.failed() || !expect(in, kSnapshotVersion, "has a serializer snapshot of an unknown version")) return in.error("The state's meta data");
+  if (in.failed() || !expect(in, kSnapshotVersion, "has a serializer snapshot of an unknown version"))
+    return in.error("The state's meta data");
   const Composite* composite = compositeOf(snapshot.className);
   if (!composite) {
     if (isSimple(snapshot.className)) return snapshot;

@@ -17,7 +17,9 @@ struct Writer {
     std::memcpy(to, m.operatorId.bytes.data(), m.operatorId.bytes.size());
     return storeBigEndian(to + m.operatorId.bytes.size(), m.subtaskIndex);
   }
-  uint8_t* operator()(const WatermarkStatus& s) { return storeBigEndian(tag(ElementTag::kWatermarkStatus), s.idle ? int32_t{-1} : int32_t{0}); }
+  uint8_t* operator()(const WatermarkStatus& s) {
+    return storeBigEndian(tag(ElementTag::kWatermarkStatus), s.idle ? int32_t{-1} : int32_t{0});
+  }
   uint8_t* operator()(const RecordAttributes& a) { return Serializer<bool>::write(tag(ElementTag::kRecordAttributes), a.backlog); }
   uint8_t* operator()(const InternalWatermark& w) {
     return storeBigEndian(storeBigEndian(tag(ElementTag::kInternalWatermark), w.subpartitionIndex), w.timestamp);
@@ -29,7 +31,8 @@ struct Printer {
     return w.timestamp == kMaxWatermark ? "Watermark @ end" : fmt::format("Watermark @ {}", w.timestamp);
   }
   std::string operator()(const LatencyMarker& m) const {
-    return fmt::format("LatencyMarker{{markedTime={}, operatorId={}, subtaskIndex={}}}", m.markedTime, m.operatorId.toString(), m.subtaskIndex);
+    return fmt::format("LatencyMarker{{markedTime={}, operatorId={}, subtaskIndex={}}}", m.markedTime, m.operatorId.toString(),
+                       m.subtaskIndex);
   }
   std::string operator()(const WatermarkStatus& s) const { return fmt::format("WatermarkStatus({})", s.idle ? "IDLE" : "ACTIVE"); }
   std::string operator()(const RecordAttributes& a) const { return fmt::format("RecordAttributes{{backlog={}}}", a.backlog); }

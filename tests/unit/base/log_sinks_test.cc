@@ -33,8 +33,9 @@ std::string goldenLine() {
 TEST(LogLines, HaveTheLayoutOfFlink) {
   const std::string golden = goldenLine();
   const std::string message = golden.substr(golden.find("[] - ") + 5);
-  EXPECT_EQ(formatLogLine(StoppedClock().millis, TimeZone::kUtc, LogLevel::kInfo, "org.apache.flink.runtime.taskexecutor.TaskExecutor", message),
-            golden);
+  EXPECT_EQ(
+      formatLogLine(StoppedClock().millis, TimeZone::kUtc, LogLevel::kInfo, "org.apache.flink.runtime.taskexecutor.TaskExecutor", message),
+      golden);
 }
 
 TEST(LogLines, DoNotCutALongLogger) {

@@ -42,7 +42,8 @@ bool checkKeyRow(const Row& row) {
     auto part = split(text, ',');
     if (type == "tuple2<string,long>") checkKey(std::pair(textFromHex(part[0]), int64_t{std::stoll(part[1])}), row);
     else if (type == "tuple2<long,long>") checkKey(std::tuple(int64_t{std::stoll(part[0])}, int64_t{std::stoll(part[1])}), row);
-    else if (type == "tuple3<string,long,int>") checkKey(std::tuple(textFromHex(part[0]), int64_t{std::stoll(part[1])}, std::stoi(part[2])), row);
+    else if (type == "tuple3<string,long,int>")
+      checkKey(std::tuple(textFromHex(part[0]), int64_t{std::stoll(part[1])}, std::stoi(part[2])), row);
     else return false;
   } else {
     return false;

@@ -92,7 +92,8 @@ TEST_F(ExecutionGraphTest, AFailureNamesThePlaceAndItsTrace) {
 }
 
 TEST_F(ExecutionGraphTest, RefusesEveryStepThatFlinkDoesNotKnow) {
-  const S all[] = {S::kCreated, S::kScheduled, S::kDeploying, S::kInitializing, S::kRunning, S::kFinished, S::kCanceling, S::kCanceled, S::kFailed};
+  const S all[] = {S::kCreated,  S::kScheduled, S::kDeploying, S::kInitializing, S::kRunning,
+                   S::kFinished, S::kCanceling, S::kCanceled,  S::kFailed};
   const std::vector<std::pair<std::vector<S>, std::vector<S>>> allowed = {
       {{}, {S::kScheduled, S::kCanceling, S::kFailed}},
       {{S::kScheduled}, {S::kDeploying, S::kCanceling, S::kFailed}},

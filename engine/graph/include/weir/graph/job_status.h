@@ -19,7 +19,8 @@ enum class JobStatus : uint8_t {
 };
 
 constexpr std::string_view toString(JobStatus status) {
-  constexpr std::string_view kNames[] = {"INITIALIZING", "CREATED", "RUNNING", "FAILING", "FAILED", "CANCELLING", "CANCELED", "FINISHED", "RESTARTING"};
+  constexpr std::string_view kNames[] = {"INITIALIZING", "CREATED",  "RUNNING",  "FAILING",   "FAILED",
+                                         "CANCELLING",   "CANCELED", "FINISHED", "RESTARTING"};
   return kNames[static_cast<size_t>(status)];
 }
 

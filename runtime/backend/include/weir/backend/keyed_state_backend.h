@@ -48,8 +48,8 @@ template <class K>
 class KeyedTable : public KeyedStateTable {
  public:
   /// For each key the place of its value, made where there is none. `windows`: null for state without namespace, else one per key.
-  /// `out` is valid until the next call on the backend. All of them count as written. Equal keys get the same place. `created`, unless null:
-  /// whether the value was made by this call; of equal keys only the first one's was.
+  /// `out` is valid until the next call on the backend. All of them count as written. Equal keys get the same place. `created`, unless
+  /// null: whether the value was made by this call; of equal keys only the first one's was.
   virtual void slots(std::span<const K* const> keys, const TimeWindow* windows, void** out, bool* created) = 0;
 };
 

@@ -13,7 +13,20 @@
 
 namespace weir {
 
-enum class FileOperation { kCreate, kOpen, kAppend, kSync, kClose, kRead, kRename, kRemove, kCreateDirectories, kSyncDirectory, kList, kStat };
+enum class FileOperation {
+  kCreate,
+  kOpen,
+  kAppend,
+  kSync,
+  kClose,
+  kRead,
+  kRename,
+  kRemove,
+  kCreateDirectories,
+  kSyncDirectory,
+  kList,
+  kStat
+};
 inline constexpr size_t kFileOperations = 12;
 /// As error messages say it: "create", "append to", "sync the folder".
 const char* fileOperationName(FileOperation operation);

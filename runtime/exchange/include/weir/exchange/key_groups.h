@@ -33,9 +33,10 @@ constexpr int32_t keyGroupForHash(int32_t hash, int32_t maxParallelism) { return
 /// Flink: assignToKeyGroup.
 template <class K>
 int32_t assignToKeyGroup(const K& key, int32_t maxParallelism) {
-  static_assert(Key<K>,
-                "Weir cannot key a stream by this type: use a number, bool, std::string, or a struct, pair or tuple of these (not an array, a "
-                "list, a map or an enum, whose Java hash Flink refuses; not an optional by itself)");
+  static_assert(
+      Key<K>,
+      "Weir cannot key a stream by this type: use a number, bool, std::string, or a struct, pair or tuple of these (not an array, a "
+      "list, a map or an enum, whose Java hash Flink refuses; not an optional by itself)");
   return keyGroupForHash(javaHash(key), maxParallelism);
 }
 

@@ -73,8 +73,9 @@ struct EndOfInputChannelState {
   bool operator==(const EndOfInputChannelState&) const = default;
 };
 
-using RuntimeEvent = std::variant<EndOfPartition, CheckpointBarrier, EndOfSuperstep, CancelCheckpointMarker, EndOfChannelState, EventAnnouncement,
-                                  SubtaskConnectionDescriptor, EndOfData, EndOfSegment, RecoveryMetadata, WatermarkEvent, EndOfInputChannelState>;
+using RuntimeEvent =
+    std::variant<EndOfPartition, CheckpointBarrier, EndOfSuperstep, CancelCheckpointMarker, EndOfChannelState, EventAnnouncement,
+                 SubtaskConnectionDescriptor, EndOfData, EndOfSegment, RecoveryMetadata, WatermarkEvent, EndOfInputChannelState>;
 
 /// The type of the buffer that carries the event, which decides how queues treat it. A priority event is one its sender asked to overtake.
 DataType dataTypeOf(const RuntimeEvent& event, bool priority);

@@ -117,7 +117,8 @@ struct TupleSerializer {
   static constexpr size_t kFixedSize = FieldsLayout<FieldsOf<T>>::kFixedSize;
   static constexpr size_t maxSize(const T& value) {
     if constexpr (kFixedSize > 0) return kFixedSize;
-    else return std::apply([](const auto&... f) { return (Serializer<std::remove_cvref_t<decltype(f)>>::maxSize(f) + ...); }, fieldsOf(value));
+    else
+      return std::apply([](const auto&... f) { return (Serializer<std::remove_cvref_t<decltype(f)>>::maxSize(f) + ...); }, fieldsOf(value));
   }
   static uint8_t* write(uint8_t* at, const T& value) {
     std::apply([&](const auto&... f) { ((at = Serializer<std::remove_cvref_t<decltype(f)>>::write(at, f)), ...); }, fieldsOf(value));

@@ -96,7 +96,8 @@ inline uint8_t* writeElement(uint8_t* at, const StreamRecord<T>& record) {
 }
 uint8_t* writeElement(uint8_t* at, const ControlElement& element);
 
-/// The length, then the element: what stands in data buffers. Requires: kLengthBytes + elementMaxSize(element) bytes at `at`. Returns the end.
+/// The length, then the element: what stands in data buffers. Requires: kLengthBytes + elementMaxSize(element) bytes at `at`. Returns the
+/// end.
 template <class Element>
 inline uint8_t* writeFramed(uint8_t* at, const Element& element) {
   uint8_t* end = writeElement(at + kLengthBytes, element);
