@@ -64,11 +64,12 @@ using KeyedHandle = std::variant<KeyGroupsHandle, RocksDbHandle>;
 enum class OperatorStateMode : uint8_t { kSplit = 0, kUnion = 1, kBroadcast = 2 };
 /// Operator state of one subtask: per state name the offsets of its elements. Flink: OperatorStreamStateHandle.
 struct OperatorStateHandle {
-  struct Meta {
+  struct State {
+    std::string name;  ///< unique in the handle
     OperatorStateMode mode = OperatorStateMode::kSplit;
     std::vector<int64_t> offsets;
   };
-  std::map<std::string, Meta> states;
+  std::vector<State> states;  ///< in the order of the file
   StreamHandle stream;
 };
 
