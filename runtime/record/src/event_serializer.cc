@@ -76,8 +76,10 @@ struct Encoder {
     out.writeUtf(watermark.identifier);
     out.writeBoolean(watermark.aligned);
     out.writeInt(static_cast<int32_t>(watermark.value.index()));
-    if (auto number = std::get_if<int64_t>(&watermark.value)) out.writeLong(*number);
-    else out.writeBoolean(std::get<bool>(watermark.value));
+    if (auto number = std::get_if<int64_t>(&watermark.value))
+      out.writeLong(*number);
+    else
+      out.writeBoolean(std::get<bool>(watermark.value));
   }
 };
 
@@ -116,8 +118,10 @@ EventAnnouncement readAnnouncement(DataInput& in) {
   EventAnnouncement announcement;
   announcement.sequenceNumber = in.readInt();
   auto type = static_cast<EventType>(in.readInt());
-  if (type == EventType::kCheckpointBarrier) announcement.announced = readBarrier(in);
-  else in.fail("announces something else than a checkpoint barrier");
+  if (type == EventType::kCheckpointBarrier)
+    announcement.announced = readBarrier(in);
+  else
+    in.fail("announces something else than a checkpoint barrier");
   return announcement;
 }
 
@@ -132,30 +136,45 @@ WatermarkEvent readWatermark(DataInput& in) {
   watermark.identifier = in.readUtf();
   watermark.aligned = in.readBoolean();
   int32_t kind = in.readInt();
-  if (kind == 0) watermark.value = in.readLong();
-  else if (kind == 1) watermark.value = in.readBoolean();
-  else in.fail("has an unknown kind of value");
+  if (kind == 0)
+    watermark.value = in.readLong();
+  else if (kind == 1)
+    watermark.value = in.readBoolean();
+  else
+    in.fail("has an unknown kind of value");
   return watermark;
 }
 
 RuntimeEvent readFields(DataInput& in, EventType type) {
   switch (type) {
-    case EventType::kEndOfPartition: return EndOfPartition{};
-    case EventType::kCheckpointBarrier: return readBarrier(in);
-    case EventType::kEndOfSuperstep: return EndOfSuperstep{};
-    case EventType::kCancelCheckpointMarker: return CancelCheckpointMarker{in.readLong()};
-    case EventType::kEndOfChannelState: return EndOfChannelState{};
-    case EventType::kEventAnnouncement: return readAnnouncement(in);
+    case EventType::kEndOfPartition:
+      return EndOfPartition{};
+    case EventType::kCheckpointBarrier:
+      return readBarrier(in);
+    case EventType::kEndOfSuperstep:
+      return EndOfSuperstep{};
+    case EventType::kCancelCheckpointMarker:
+      return CancelCheckpointMarker{in.readLong()};
+    case EventType::kEndOfChannelState:
+      return EndOfChannelState{};
+    case EventType::kEventAnnouncement:
+      return readAnnouncement(in);
     case EventType::kSubtaskConnectionDescriptor: {
       int32_t input = in.readInt();
       return SubtaskConnectionDescriptor{input, in.readInt()};
     }
-    case EventType::kEndOfData: return readEndOfData(in);
-    case EventType::kEndOfSegment: return EndOfSegment{};
-    case EventType::kRecoveryMetadata: return RecoveryMetadata{in.readInt()};
-    case EventType::kWatermarkEvent: return readWatermark(in);
-    case EventType::kEndOfInputChannelState: return EndOfInputChannelState{};
-    case EventType::kOther: break;
+    case EventType::kEndOfData:
+      return readEndOfData(in);
+    case EventType::kEndOfSegment:
+      return EndOfSegment{};
+    case EventType::kRecoveryMetadata:
+      return RecoveryMetadata{in.readInt()};
+    case EventType::kWatermarkEvent:
+      return readWatermark(in);
+    case EventType::kEndOfInputChannelState:
+      return EndOfInputChannelState{};
+    case EventType::kOther:
+      break;
   }
   in.fail("is of an unknown type");
   return EndOfPartition{};
@@ -163,10 +182,14 @@ RuntimeEvent readFields(DataInput& in, EventType type) {
 
 std::string alignmentName(AlignmentType type) {
   switch (type) {
-    case AlignmentType::kAtLeastOnce: return "AT_LEAST_ONCE";
-    case AlignmentType::kAligned: return "ALIGNED";
-    case AlignmentType::kUnaligned: return "UNALIGNED";
-    case AlignmentType::kForcedAligned: return "FORCED_ALIGNED";
+    case AlignmentType::kAtLeastOnce:
+      return "AT_LEAST_ONCE";
+    case AlignmentType::kAligned:
+      return "ALIGNED";
+    case AlignmentType::kUnaligned:
+      return "UNALIGNED";
+    case AlignmentType::kForcedAligned:
+      return "FORCED_ALIGNED";
   }
   return "?";
 }

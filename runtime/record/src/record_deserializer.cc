@@ -40,8 +40,10 @@ RecordDeserializer::Next RecordDeserializer::corrupt(int32_t length) {
 
 void RecordDeserializer::dropPartial() {
   partialDelivered_ = false;
-  if (partial_.capacity() > kKeptBytes) std::vector<uint8_t>().swap(partial_);
-  else partial_.clear();
+  if (partial_.capacity() > kKeptBytes)
+    std::vector<uint8_t>().swap(partial_);
+  else
+    partial_.clear();
 }
 
 void RecordDeserializer::clear() {

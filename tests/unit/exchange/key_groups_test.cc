@@ -30,21 +30,32 @@ void checkKey(const K& key, const Row& row) {
 /// A row of a key; false where the row is of another kind.
 bool checkKeyRow(const Row& row) {
   const std::string &type = row[0], &text = row[1];
-  if (type == "string") checkKey(textFromHex(text), row);
-  else if (type == "int") checkKey(std::stoi(text), row);
-  else if (type == "long") checkKey(int64_t{std::stoll(text)}, row);
-  else if (type == "short") checkKey(static_cast<int16_t>(std::stoi(text)), row);
-  else if (type == "byte") checkKey(static_cast<int8_t>(std::stoi(text)), row);
-  else if (type == "boolean") checkKey(text == "true", row);
-  else if (type == "float") checkKey(std::stof(text), row);
-  else if (type == "double") checkKey(std::stod(text), row);
+  if (type == "string")
+    checkKey(textFromHex(text), row);
+  else if (type == "int")
+    checkKey(std::stoi(text), row);
+  else if (type == "long")
+    checkKey(int64_t{std::stoll(text)}, row);
+  else if (type == "short")
+    checkKey(static_cast<int16_t>(std::stoi(text)), row);
+  else if (type == "byte")
+    checkKey(static_cast<int8_t>(std::stoi(text)), row);
+  else if (type == "boolean")
+    checkKey(text == "true", row);
+  else if (type == "float")
+    checkKey(std::stof(text), row);
+  else if (type == "double")
+    checkKey(std::stod(text), row);
   else if (type.starts_with("tuple")) {
     auto part = split(text, ',');
-    if (type == "tuple2<string,long>") checkKey(std::pair(textFromHex(part[0]), int64_t{std::stoll(part[1])}), row);
-    else if (type == "tuple2<long,long>") checkKey(std::tuple(int64_t{std::stoll(part[0])}, int64_t{std::stoll(part[1])}), row);
+    if (type == "tuple2<string,long>")
+      checkKey(std::pair(textFromHex(part[0]), int64_t{std::stoll(part[1])}), row);
+    else if (type == "tuple2<long,long>")
+      checkKey(std::tuple(int64_t{std::stoll(part[0])}, int64_t{std::stoll(part[1])}), row);
     else if (type == "tuple3<string,long,int>")
       checkKey(std::tuple(textFromHex(part[0]), int64_t{std::stoll(part[1])}, std::stoi(part[2])), row);
-    else return false;
+    else
+      return false;
   } else {
     return false;
   }
@@ -126,7 +137,7 @@ TEST(JavaHash, OfAsciiOfEveryLengthIsThatOfTheCharactersOneByOne) {
 }
 
 TEST(JavaHash, CountsUtf16UnitsWhereverTheFirstWideCharacterStands) {
-  for (size_t before = 0; before < 40; ++before) {
+  for (size_t before = 0; before < 300; ++before) {
     std::string ascii(before, 'x');
     auto expected = [&](std::initializer_list<uint32_t> units) {
       auto hash = static_cast<uint32_t>(plainHash(ascii));

@@ -39,16 +39,18 @@ class Notation {
     into = static_cast<char16_t>(std::stoi(word(), nullptr, 16));
   }
   template <class T>
-    requires std::floating_point<T>
+  requires std::floating_point<T>
   void parse(T& into) { into = static_cast<T>(std::stod(word())); }
   template <class T>
-    requires detail::SignedInteger<T>
+  requires detail::SignedInteger<T>
   void parse(T& into) { into = static_cast<T>(std::stoll(word())); }
   template <class T>
   void parse(std::optional<T>& into) {
     into.reset();
-    if (text_.compare(at_, 4, "null") == 0) at_ += 4;
-    else parse(into.emplace());
+    if (text_.compare(at_, 4, "null") == 0)
+      at_ += 4;
+    else
+      parse(into.emplace());
   }
   template <class... F>
   void parse(std::tuple<F...>& into) {
@@ -103,8 +105,10 @@ class Notation {
 
 template <class T>
 bool same(const T& a, const T& b) {
-  if constexpr (std::floating_point<T>) return wireBits(a) == wireBits(b);
-  else return a == b;
+  if constexpr (std::floating_point<T>)
+    return wireBits(a) == wireBits(b);
+  else
+    return a == b;
 }
 
 template <class T>

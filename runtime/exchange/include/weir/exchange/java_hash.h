@@ -36,52 +36,55 @@ inline uint64_t load8(const char* at) {
   std::memcpy(&word, at, 8);
   return word;
 }
-inline uint32_t load4(const char* at) {
-  uint32_t word;
-  std::memcpy(&word, at, 4);
-  return word;
-}
-
 constexpr uint64_t kNonAscii = 0x8080808080808080;
 inline constexpr uint32_t kPowersOf31[8] = {power31(0), power31(1), power31(2), power31(3), power31(4), power31(5), power31(6), power31(7)};
 
 /// Continues `hash` over text that is not all ASCII. Throws where it is no UTF-8.
-[[gnu::noinline]] uint32_t hashOfWideText(uint32_t hash, std::string_view text, std::string_view whole);
+[[gnu::noinline]] int32_t hashOfWideText(uint32_t hash, std::string_view text, std::string_view whole);
 
-/// One to seven bytes as a word whose upper bytes are the text and whose lower ones are zero, which add nothing to a hash.
-inline uint64_t loadTail(const char* at, size_t size) {
+/// Up to seven bytes as a word that ends in them and begins with zeros, which add nothing to a hash.
+inline uint64_t loadUpTo7(const char* at, size_t size) {
   if (size >= 4) {
-    uint64_t low = load4(at), high = load4(at + size - 4);
-    return low << (64 - 8 * size) | high << 32;
+    uint32_t first, last;  // they overlap
+    std::memcpy(&first, at, 4);
+    std::memcpy(&last, at + size - 4, 4);
+    return uint64_t{first} << (64 - 8 * size) | uint64_t{last} << 32;
   }
+  if (size == 0) return 0;
   auto byte = [&](size_t i) { return static_cast<uint64_t>(static_cast<uint8_t>(at[i])); };
-  // First, middle and last byte: the same one several times where there are fewer than three.
+  // First, middle and last one: the same one several times where there are fewer than three.
   return byte(0) << (64 - 8 * size) | byte(size / 2) << (64 - 8 * (size - size / 2)) | byte(size - 1) << 56;
 }
+
+/// Hashes whole blocks from the start of long text, as far as they are ASCII, with the widest instructions that the processor has.
+/// Returns how many bytes it did.
+[[gnu::noinline]] size_t hashOfBlocks(const char* text, size_t size, uint32_t& hash);
+inline constexpr size_t kLongText = 128;
 
 }  // namespace detail
 
 /// Java's String.hashCode over the UTF-16 units of UTF-8 text. Throws (see throwInvalidUtf8) where it is no UTF-8.
 inline int32_t javaHash(std::string_view text) {
-  using namespace detail;
   const char* at = text.data();
-  size_t left = text.size();
+  const char* const end = at + text.size();
   uint32_t hash = 0;
-  for (; left >= 16; at += 16, left -= 16) {
-    uint64_t first = load8(at), second = load8(at + 8);
-    if (__builtin_expect(((first | second) & kNonAscii) != 0, 0)) return static_cast<int32_t>(hashOfWideText(hash, {at, left}, text));
-    hash = hash * power31(16) + (hashOf8(first) * power31(8) + hashOf8(second));
+  if (text.size() < 8) {
+    uint64_t word = detail::loadUpTo7(at, text.size());
+    if (__builtin_expect((word & detail::kNonAscii) != 0, 0)) return detail::hashOfWideText(hash, text, text);
+    return static_cast<int32_t>(detail::hashOf8(word));
   }
-  if (left >= 8) {
-    uint64_t word = load8(at);
-    if (__builtin_expect((word & kNonAscii) != 0, 0)) return static_cast<int32_t>(hashOfWideText(hash, {at, left}, text));
-    hash = hash * power31(8) + hashOf8(word);
-    at += 8, left -= 8;
+  if (text.size() >= detail::kLongText) at += detail::hashOfBlocks(at, text.size(), hash);
+  for (; end - at >= 8; at += 8) {
+    uint64_t word = detail::load8(at);
+    if (__builtin_expect((word & detail::kNonAscii) != 0, 0)) return detail::hashOfWideText(hash, {at, end}, text);
+    hash = hash * detail::power31(8) + detail::hashOf8(word);
   }
-  if (left > 0) {
-    uint64_t word = loadTail(at, left);
-    if (__builtin_expect((word & kNonAscii) != 0, 0)) return static_cast<int32_t>(hashOfWideText(hash, {at, left}, text));
-    hash = hash * kPowersOf31[left] + hashOf8(word);
+  if (at < end) {
+    // The last eight bytes without those that are done: zeros in front add nothing.
+    auto left = static_cast<size_t>(end - at);
+    uint64_t word = detail::load8(end - 8) >> (64 - 8 * left) << (64 - 8 * left);
+    if (__builtin_expect((word & detail::kNonAscii) != 0, 0)) return detail::hashOfWideText(hash, {at, end}, text);
+    hash = hash * detail::kPowersOf31[left] + detail::hashOf8(word);
   }
   return static_cast<int32_t>(hash);
 }
@@ -89,22 +92,29 @@ inline int32_t javaHash(const std::string& text) { return javaHash(std::string_v
 
 // Exact types only, so that nothing is hashed as something else (a literal as bool, an enum as int).
 template <std::same_as<bool> T>
-inline int32_t javaHash(T value) { return value ? 1231 : 1237; }
+inline int32_t javaHash(T value) {
+  return value ? 1231 : 1237;
+}
 template <std::same_as<char16_t> T>
-inline int32_t javaHash(T value) { return value; }
+inline int32_t javaHash(T value) {
+  return value;
+}
 /// Byte, Short, Integer: the value. Long: its halves, xor-ed.
 template <detail::SignedInteger T>
 inline int32_t javaHash(T value) {
-  if constexpr (sizeof(T) <= 4) return value;
-  else return static_cast<int32_t>(static_cast<uint32_t>(value) ^ static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32));
+  if constexpr (sizeof(T) <= 4)
+    return value;
+  else
+    return static_cast<int32_t>(static_cast<uint32_t>(value) ^ static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32));
 }
 /// Float, Double: their bits, with one NaN, and 0.0 apart from -0.0.
 template <std::floating_point T>
 inline int32_t javaHash(T value) {
-  if constexpr (sizeof(T) == 4) return static_cast<int32_t>(wireBits(value));
-  else return javaHash(static_cast<int64_t>(wireBits(value)));
+  if constexpr (sizeof(T) == 4)
+    return static_cast<int32_t>(wireBits(value));
+  else
+    return javaHash(static_cast<int64_t>(wireBits(value)));
 }
-
 
 namespace detail {
 template <class T>
@@ -131,8 +141,7 @@ template <class T>
 concept Key = detail::IsKey<T>::value && Serializable<T> && !detail::kIsOptional<T>;
 
 template <class T>
-  requires HasFields<T>
-int32_t javaHash(const T& value);
+requires HasFields<T> int32_t javaHash(const T& value);
 template <class... F>
 int32_t javaHash(const std::tuple<F...>& value);
 template <class A, class B>
@@ -154,10 +163,7 @@ int32_t hashOfFields(const Fields& fields) {
 }  // namespace detail
 
 template <class T>
-  requires HasFields<T>
-int32_t javaHash(const T& value) {
-  return detail::hashOfFields(fieldsOf(value));
-}
+requires HasFields<T> int32_t javaHash(const T& value) { return detail::hashOfFields(fieldsOf(value)); }
 template <class... F>
 int32_t javaHash(const std::tuple<F...>& value) {
   return detail::hashOfFields(value);

@@ -106,9 +106,12 @@ ReadResult readRecords(RecordDeserializer& deserializer, std::span<StreamRecord<
   std::span<const uint8_t> payload;
   for (size_t count = 0; count < into.size();) {
     switch (deserializer.next(payload)) {
-      case RecordDeserializer::Next::kNeedBuffer: return {count, ReadStop::kNeedBuffer};
-      case RecordDeserializer::Next::kCorrupt: return error = deserializer.error(), ReadResult{count, ReadStop::kCorrupt};
-      case RecordDeserializer::Next::kRecord: break;
+      case RecordDeserializer::Next::kNeedBuffer:
+        return {count, ReadStop::kNeedBuffer};
+      case RecordDeserializer::Next::kCorrupt:
+        return error = deserializer.error(), ReadResult{count, ReadStop::kCorrupt};
+      case RecordDeserializer::Next::kRecord:
+        break;
     }
     DataInput in(payload);
     ElementKind kind = readElement(in, into[count], control);

@@ -14,8 +14,8 @@
 #include "weir/record/string_value.h"
 
 /// Inside a struct: makes it a tuple of the named members, in this order, for the wire, for state and for keys.
-#define WEIR_FIELDS(...)                                \
-  auto fields() { return std::tie(__VA_ARGS__); }       \
+#define WEIR_FIELDS(...)                          \
+  auto fields() { return std::tie(__VA_ARGS__); } \
   auto fields() const { return std::tie(__VA_ARGS__); }
 
 namespace weir {
@@ -35,13 +35,21 @@ struct Serializer {
   static constexpr bool kSupported = false;
   static constexpr size_t kFixedSize = 0;
   template <class U = T>
-  static constexpr size_t maxSize(const T&) { return unsupported<U>(), 0; }
+  static constexpr size_t maxSize(const T&) {
+    return unsupported<U>(), 0;
+  }
   template <class U = T>
-  static uint8_t* write(uint8_t* at, const T&) { return unsupported<U>(), at; }
+  static uint8_t* write(uint8_t* at, const T&) {
+    return unsupported<U>(), at;
+  }
   template <class U = T>
-  static bool read(DataInput&, T&) { return unsupported<U>(), false; }
+  static bool read(DataInput&, T&) {
+    return unsupported<U>(), false;
+  }
   template <class U = T>
-  static SerializerSnapshot snapshot() { return unsupported<U>(), SerializerSnapshot{}; }
+  static SerializerSnapshot snapshot() {
+    return unsupported<U>(), SerializerSnapshot{};
+  }
 
  private:
   template <class U>
@@ -58,14 +66,18 @@ concept Serializable = Serializer<T>::kSupported;
 
 /// A struct that names its members with WEIR_FIELDS, or with a static fields(self) of its own.
 template <class T>
-concept HasFields = std::is_class_v<T> && (requires(T& value) { T::fields(value); } || requires(T& value) { value.fields(); });
+concept HasFields = std::is_class_v<T> &&(
+    requires(T& value) { T::fields(value); } || requires(T & value) { value.fields(); });
 
 /// The members of such a struct, a pair or a tuple, as a tuple of references.
 template <class T>
 constexpr auto fieldsOf(T& value) {
-  if constexpr (requires { T::fields(value); }) return T::fields(value);
-  else if constexpr (requires { value.fields(); }) return value.fields();
-  else return std::apply([](auto&... field) { return std::tie(field...); }, value);
+  if constexpr (requires { T::fields(value); })
+    return T::fields(value);
+  else if constexpr (requires { value.fields(); })
+    return value.fields();
+  else
+    return std::apply([](auto&... field) { return std::tie(field...); }, value);
 }
 
 namespace detail {
@@ -93,8 +105,10 @@ inline SerializerSnapshot baseSnapshot(std::string_view type) {
 
 template <class T>
 constexpr std::string_view javaNumberName() {
-  if constexpr (std::floating_point<T>) return sizeof(T) == 4 ? "Float" : "Double";
-  else return sizeof(T) == 1 ? "Byte" : sizeof(T) == 2 ? "Short" : sizeof(T) == 4 ? "Int" : "Long";
+  if constexpr (std::floating_point<T>)
+    return sizeof(T) == 4 ? "Float" : "Double";
+  else
+    return sizeof(T) == 1 ? "Byte" : sizeof(T) == 2 ? "Short" : sizeof(T) == 4 ? "Int" : "Long";
 }
 
 /// Fields back to back, nothing around or between them. `Tuple` is a std::tuple of references (see fieldsOf).
@@ -103,9 +117,8 @@ struct FieldsLayout;
 template <class... F>
 struct FieldsLayout<std::tuple<F&...>> {
   static_assert(sizeof...(F) >= 1 && sizeof...(F) <= 25, "Weir cannot serialize this type: a tuple has 1 to 25 fields, as in Flink");
-  static constexpr size_t kFixedSize = ((Serializer<std::remove_const_t<F>>::kFixedSize > 0) && ...)
-                                           ? (Serializer<std::remove_const_t<F>>::kFixedSize + ...)
-                                           : 0;
+  static constexpr size_t kFixedSize =
+      ((Serializer<std::remove_const_t<F>>::kFixedSize > 0) && ...) ? (Serializer<std::remove_const_t<F>>::kFixedSize + ...) : 0;
 };
 
 template <class T>
@@ -116,7 +129,8 @@ struct TupleSerializer {
   static constexpr bool kSupported = true;
   static constexpr size_t kFixedSize = FieldsLayout<FieldsOf<T>>::kFixedSize;
   static constexpr size_t maxSize(const T& value) {
-    if constexpr (kFixedSize > 0) return kFixedSize;
+    if constexpr (kFixedSize > 0)
+      return kFixedSize;
     else
       return std::apply([](const auto&... f) { return (Serializer<std::remove_cvref_t<decltype(f)>>::maxSize(f) + ...); }, fieldsOf(value));
   }
@@ -159,7 +173,7 @@ struct Serializer<bool> {
 
 /// Byte, Short, Integer, Long, Float, Double.
 template <class T>
-  requires detail::SignedInteger<T> || std::same_as<T, float> || std::same_as<T, double>
+requires detail::SignedInteger<T> || std::same_as<T, float> || std::same_as<T, double>
 struct Serializer<T> : detail::NumberSerializer<T> {
   static SerializerSnapshot snapshot() { return detail::baseSnapshot(detail::javaNumberName<T>()); }
 };
@@ -251,8 +265,7 @@ struct Serializer<std::vector<uint8_t>> {
 
 /// A list: the number of elements, then the elements.
 template <Serializable T>
-  requires(!std::same_as<T, bool>)
-struct Serializer<std::vector<T>> {
+requires(!std::same_as<T, bool>) struct Serializer<std::vector<T>> {
   static constexpr bool kSupported = true;
   static constexpr size_t kFixedSize = 0;
   static size_t maxSize(const std::vector<T>& value) {
