@@ -17,6 +17,7 @@ constexpr int32_t kCompositeMagic = 911108;
 constexpr int32_t kNestedMagic = 1333245;
 constexpr int32_t kNestedVersion = 1;
 constexpr int kMaxDepth = 16;
+constexpr std::string_view kMetaData = "The state's meta data";
 
 constexpr std::string_view kList = "org.apache.flink.api.common.typeutils.base.ListSerializerSnapshot";
 constexpr std::string_view kMap = "org.apache.flink.api.common.typeutils.base.MapSerializerSnapshot";
@@ -68,14 +69,13 @@ bool expect(DataInput& in, int32_t expected, const char* why) {
 Result<SerializerSnapshot> read(DataInput& in, int depth) {
   SerializerSnapshot snapshot;
   snapshot.className = in.readUtf();
-  if (in.failed() || !expect(in, kSnapshotVersion, "has a serializer snapshot of an unknown version"))
-    return in.error("The state's meta data");
+  if (in.failed()) return in.error(kMetaData);
   const Composite* composite = compositeOf(snapshot.className);
-  if (!composite) {
-    if (isSimple(snapshot.className)) return snapshot;
+  if (!composite && !isSimple(snapshot.className))
     return Error{ErrorCode::kUnsupported,
                  fmt::format("The state was written by the serializer of {}, which Weir does not know.", snapshot.className)};
-  }
+  if (!expect(in, kSnapshotVersion, "has a serializer snapshot of an unknown version")) return in.error(kMetaData);
+  if (!composite) return snapshot;
   if (depth == kMaxDepth) in.fail("nests serializers too deeply");
   expect(in, kCompositeMagic, "lacks the mark of a composite serializer");
   expect(in, composite->version, "has a composite serializer of an unknown version");
@@ -85,7 +85,7 @@ Result<SerializerSnapshot> read(DataInput& in, int depth) {
   expect(in, kNestedVersion, "has nested serializers of an unknown version");
   int32_t count = in.readInt();
   if (count < 0 || count > 25) in.fail("has more nested serializers than any type");
-  if (in.failed()) return in.error("The state's meta data");
+  if (in.failed()) return in.error(kMetaData);
   for (int32_t i = 0; i < count; ++i) {
     WEIR_ASSIGN(auto nested, read(in, depth + 1));
     snapshot.nested.push_back(std::move(nested));
@@ -95,7 +95,9 @@ Result<SerializerSnapshot> read(DataInput& in, int depth) {
 
 std::string shortName(std::string_view className) {
   className.remove_prefix(className.find_last_of('.') + 1);
-  return std::string(className.substr(0, className.find("Serializer")));
+  className = className.substr(0, className.find("Serializer"));
+  if (className.ends_with('$')) className.remove_suffix(1);
+  return std::string(className);
 }
 
 }  // namespace
@@ -143,7 +145,7 @@ void SerializerSnapshot::writeVersioned(DataOutput& out) const {
 }
 
 Result<SerializerSnapshot> SerializerSnapshot::readVersioned(DataInput& in) {
-  if (!expect(in, kFormatVersion, "has serializer snapshots of an unknown format")) return in.error("The state's meta data");
+  if (!expect(in, kFormatVersion, "has serializer snapshots of an unknown format")) return in.error(kMetaData);
   return readFrom(in);
 }
 
