@@ -9,7 +9,8 @@ ActorLoop::TimerId ActorLoop::postAt(Deadline deadline, Mail mail) {
     Lock lock(mutex_);
     if (isStopped()) return {};
     id = {deadline.at, ++sequence_};
-    first = timers_.emplace(id, Timer{deadline.kind, std::move(mail)}).first == timers_.begin();
+    const auto place = timers_.emplace(id, Timer{deadline.kind, std::move(mail)}).first;
+    first = place == timers_.begin();
     workTimers_ += deadline.kind == Deadline::Kind::kWork;
     // Also where it is not the first: work behind a housekeeping timer makes the whole wait one for work.
     first |= deadline.kind == Deadline::Kind::kWork && workTimers_ == 1;

@@ -37,8 +37,19 @@ void ExecutionContext::checkCancelled() {
 }
 
 WaitOutcome ExecutionContext::wait(WaitReason reason, std::span<Signal* const> signals, Deadline deadline) {
-  WEIR_CHECK_EQ(heldMutexes(), 0);
   checkCancelled();
+  const WaitOutcome outcome = waitFor(reason, signals, deadline, Ends::kOnCancel);
+  checkCancelled();
+  return outcome;
+}
+
+void ExecutionContext::waitThrough(WaitReason reason, Signal& signal) {
+  Signal* const one = &signal;
+  waitFor(reason, {&one, 1}, Deadline::never(), Ends::kNever);
+}
+
+WaitOutcome ExecutionContext::waitFor(WaitReason reason, std::span<Signal* const> signals, Deadline deadline, Ends ends) {
+  WEIR_CHECK_EQ(heldMutexes(), 0);
   const auto anySet = [&] {
     for (Signal* signal : signals)
       if (signal->isSet()) return true;
@@ -46,7 +57,6 @@ WaitOutcome ExecutionContext::wait(WaitReason reason, std::span<Signal* const> s
   };
   if (anySet()) {
     interleave("wait");
-    checkCancelled();
     return WaitOutcome::kSignalled;
   }
 
@@ -58,14 +68,13 @@ WaitOutcome ExecutionContext::wait(WaitReason reason, std::span<Signal* const> s
   }
   parked_ = {reason, signals};
   bool signalled = anySet(), inTime = true;
-  while (!signalled && inTime && !mustThrow()) {
+  while (!signalled && inTime && (ends == Ends::kNever || !mustThrow())) {
     inTime = park(deadline);
     signalled = anySet();
   }
   for (Signal* signal : signals) signal->waiter_.store(nullptr, std::memory_order_seq_cst);
   parked_ = {};
   reportWait(reason, from);
-  checkCancelled();
   return signalled ? WaitOutcome::kSignalled : WaitOutcome::kDeadline;
 }
 
@@ -77,18 +86,26 @@ void ExecutionContext::spend(Nanos cost, CostMode mode) {
   Nanos& debt = mode == CostMode::kSleep ? sleepDebt_ : spinDebt_;
   debt += cost;
   if (debt < (mode == CostMode::kSleep ? kSleepAt : kSpinAt)) return;
-  const Nanos from = clock_->monotonic();
-  if (mode == CostMode::kSleep) wait(WaitReason::kRecordCost, {}, Deadline::work(from + debt));
-  else burn(debt);
-  debt = std::max(debt - (clock_->monotonic() - from), -kMostCredit);
+  Nanos paid{};
+  if (mode == CostMode::kSleep) {
+    const Nanos from = clock_->monotonic();
+    wait(WaitReason::kRecordCost, {}, Deadline::work(from + debt));
+    paid = clock_->monotonic() - from;
+  } else {
+    paid = burn(debt);
+  }
+  debt = std::max(debt - paid, -kMostCredit);
 }
 
-void ExecutionContext::burn(Nanos cost) {
-  const Nanos until = clock_->monotonic() + cost;
-  while (clock_->monotonic() < until) {
+Nanos ExecutionContext::burn(Nanos cost) {
+  const Nanos from = clock_->monotonic();
+  Nanos used{};
+  while (used < cost) {
     checkCancelled();
     for (int i = 0; i < 8; ++i) __builtin_ia32_pause();
+    used = clock_->monotonic() - from;
   }
+  return used;
 }
 
 }  // namespace weir

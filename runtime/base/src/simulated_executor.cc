@@ -109,7 +109,7 @@ class SimulatedExecutor::Scheduler::Context final : public ExecutionContext, pub
   bool park(Deadline deadline) override { return parkAt(deadline, waitReasonName(parked().reason).data()); }
   bool parkAt(Deadline deadline, const char* point);
   Waker& waker() override { return *this; }
-  void burn(Nanos cost) override;
+  Nanos burn(Nanos cost) override;
 
   Scheduler& scheduler_;
   SimulatedActor& actor_;
@@ -158,7 +158,7 @@ void SimulatedExecutor::Scheduler::Context::bill(int64_t records) {
   while (scheduler_.clock_.now < until) parkAt(Deadline::work(until), "records");
 }
 
-void SimulatedExecutor::Scheduler::Context::burn(Nanos cost) {
+Nanos SimulatedExecutor::Scheduler::Context::burn(Nanos cost) {
   scheduler_.progress();
   const Nanos until = scheduler_.occupyCore(cost);
   while (scheduler_.clock_.now < until) {
@@ -166,6 +166,7 @@ void SimulatedExecutor::Scheduler::Context::burn(Nanos cost) {
     parkAt(Deadline::work(until), "record cost");
   }
   checkCancelled();
+  return cost + (scheduler_.clock_.now - until);  // waiting for a core is not using it
 }
 
 void SimulatedExecutor::Scheduler::Context::blocking(const std::function<void()>& call) {

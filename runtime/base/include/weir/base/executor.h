@@ -115,14 +115,18 @@ class ExecutionContext {
   /// Parks until wake() or the deadline; spurious returns are fine. True unless the deadline has passed.
   virtual bool park(Deadline deadline) = 0;
   virtual Waker& waker() = 0;
-  /// Uses the CPU for `cost`, or until cancelled.
-  virtual void burn(Nanos cost);
+  /// A wait that cancellation does not end: something of this actor is in use by another thread until then.
+  void waitThrough(WaitReason reason, Signal& signal);
+  /// Uses the CPU for `cost`, or until cancelled. How much was used.
+  virtual Nanos burn(Nanos cost);
   const Parked& parked() const { return parked_; }
   void reportWait(WaitReason reason, Nanos from);
   bool hasObserver() const { return observer_ != nullptr; }
 
  private:
   friend class ActorBase;
+  enum class Ends { kOnCancel, kNever };
+  WaitOutcome waitFor(WaitReason reason, std::span<Signal* const> signals, Deadline deadline, Ends ends);
   bool mustThrow() const { return isCancelled() && (!shielded_ || killed_.load(std::memory_order_seq_cst)); }
   void cancelFromExecutor(bool kill) {
     if (kill) killed_.store(true, std::memory_order_seq_cst);

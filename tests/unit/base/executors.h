@@ -1,0 +1,51 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "weir/base/executor.h"
+#include "weir/base/pool_executor.h"
+#include "weir/base/simulated_executor.h"
+#include "weir/base/thread_executor.h"
+
+namespace weir {
+
+/// Typed tests over these run one contract on every executor: TypeParam::Executor is made by its default constructor.
+struct OnThreads {
+  using Executor = ThreadExecutor;
+  static constexpr bool kReal = true;
+};
+struct OnPool {
+  using Executor = PoolExecutor;
+  static constexpr bool kReal = true;
+};
+struct OnSimulation {
+  using Executor = SimulatedExecutor;
+  static constexpr bool kReal = false;
+};
+
+#ifdef __SANITIZE_THREAD__
+// The thread sanitizer takes the fibers of one thread for one thread: it checks the thread executor only.
+using AllExecutors = ::testing::Types<OnThreads>;
+#else
+using AllExecutors = ::testing::Types<OnThreads, OnPool, OnSimulation>;
+#endif
+
+struct ExecutorNames {
+  template <class T>
+  static std::string GetName(int) {
+    return std::string(typename T::Executor().name());
+  }
+};
+
+/// Waits for a signal that must come: a lost wake-up fails the test instead of hanging it.
+inline void await(ExecutionContext& context, Signal& signal) {
+  const Deadline guard = Deadline::work(context.clock().monotonic() + std::chrono::seconds(30));
+  ASSERT_EQ(context.wait(WaitReason::kInputOrMail, {&signal}, guard), WaitOutcome::kSignalled) << signal.name() << " was never set";
+}
+
+/// A signal that outlives whoever waits for it.
+inline std::shared_ptr<Signal> makeSignal(const char* name = "test") { return std::make_shared<Signal>(name); }
+
+}  // namespace weir
