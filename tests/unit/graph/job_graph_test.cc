@@ -43,6 +43,11 @@ TEST(StableHash, PositionIdsEqualThoseOfFlink) {
   EXPECT_EQ(operatorIdOfPosition(0, 1, {}).toString(), "cbc357ccb763df2852fee8c4fc7d55f2");
 }
 
+TEST(StableHash, UidIdsEqualThoseOfFlink) {
+  EXPECT_EQ(operatorIdOfUid("numbers").toString(), "ca88eee0095684d687a1b6495617f957");
+  EXPECT_EQ(operatorIdOfUid("enrich").toString(), "9c32e3838cee893dbb2fc90ccad79598");
+}
+
 TEST(StableHash, UidIdsDifferAndRepeat) {
   EXPECT_EQ(operatorIdOfUid("count"), operatorIdOfUid("count"));
   EXPECT_NE(operatorIdOfUid("count"), operatorIdOfUid("Count"));
