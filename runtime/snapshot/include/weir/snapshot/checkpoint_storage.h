@@ -66,6 +66,25 @@ class CheckpointCoordinatorStorage {
   virtual Result<void> discardCheckpoint(int64_t checkpointId) = 0;
   /// Removes the file behind a handle of a late acknowledgement.
   virtual Result<void> discard(const OperatorSubtaskState& state) = 0;
+
+  /// Makes the folder of a savepoint (`savepoint-<first 6 hex of the job>-<random>`) in `directory` and returns its path.
+  virtual Result<std::string> initializeSavepoint(int64_t checkpointId, const std::string& directory) {
+    (void)checkpointId, (void)directory;
+    return noSavepoints();
+  }
+  /// Writes `_metadata` into the folder of a savepoint.
+  virtual Result<void> writeSavepointMetadata(int64_t checkpointId, const std::string& path, const std::vector<OperatorState>& operators) {
+    (void)checkpointId, (void)path, (void)operators;
+    return noSavepoints();
+  }
+  /// Removes the folder of a savepoint, or of a claimed checkpoint, with all in it. Fine if it is gone.
+  virtual Result<void> discardSavepoint(const std::string& path) {
+    (void)path;
+    return noSavepoints();
+  }
+
+ private:
+  static Error noSavepoints() { return {ErrorCode::kUnsupported, "this checkpoint storage takes no savepoints: use a file system"}; }
 };
 
 }  // namespace weir
