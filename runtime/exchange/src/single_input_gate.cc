@@ -1,0 +1,168 @@
+#include "weir/exchange/single_input_gate.h"
+
+#include "weir/record/event_serializer.h"
+
+namespace weir {
+
+void SingleInputGate::setInputChannels(std::vector<std::unique_ptr<InputChannel>> channels) {
+  WEIR_CHECK(!queue_ && !channels.empty(), "gate {} of {}: channels are set once and are not none", gateIndex_, owningTask_);
+  channels_ = std::move(channels);
+  states_.resize(channels_.size());
+  queue_ = std::make_shared<ReadyQueue>(static_cast<uint32_t>(channels_.size()));
+}
+
+Result<void> SingleInputGate::setup(ExecutionContext& context, std::shared_ptr<LocalBufferPool> pool) {
+  WEIR_CHECK(!pool_, "gate {} of {} is set up once", gateIndex_, owningTask_);
+  pool_ = std::move(pool);
+  return pool_->reserveSegments(context, 1);
+}
+
+std::optional<Millis> SingleInputGate::requestPartitions() {
+  std::optional<Millis> pause;
+  for (uint32_t i = 0; i < channels_.size(); ++i) {
+    InputChannel& channel = *channels_[i];
+    if (channel.isReleased() || channel.requestSubpartition({queue_, i})) continue;
+    const std::optional<Millis> backoff = channel.increaseBackoff();
+    if (!backoff)
+      throw Throwable("org.apache.flink.runtime.io.network.partition.PartitionNotFoundException",
+                      fmt::format("Partition {}@{} not found.", channel.descriptor().partition.partition.toString(),
+                                  channel.descriptor().partition.producer.toString()));
+    pause = pause ? std::min(*pause, *backoff) : *backoff;
+  }
+  return pause;
+}
+
+void SingleInputGate::enqueue(uint32_t channel, bool priority) {
+  ChannelState& state = states_[channel];
+  if (state.endOfPartition) return;
+  if (state.queued) {
+    if (!priority || state.inPrefix) return;
+    for (uint32_t i = ready_.prioritySize();; ++i) {
+      if (ready_.at(i) != channel) continue;
+      ready_.remove(i);
+      break;
+    }
+  }
+  if (priority) ready_.pushPriority(channel);
+  else ready_.pushBack(channel);
+  state.queued = true;
+  state.inPrefix = priority;
+}
+
+bool SingleInputGate::takeReported() {
+  queue_->drain(reported_, reportedPriority_);
+  for (const uint32_t channel : reported_) enqueue(channel, false);
+  for (const ReadyQueue::Priority& report : reportedPriority_) {
+    const ChannelState& state = states_[report.channel];
+    // Not newer than what was polled from it last: the event was taken on the way of an ordinary poll. Numbers wrap around.
+    const bool stale = state.sawPriority && static_cast<int32_t>(static_cast<uint32_t>(report.sequenceNumber) -
+                                                                 static_cast<uint32_t>(state.lastPrioritySequence)) <= 0;
+    if (report.forced || !stale) enqueue(report.channel, true);
+  }
+  reported_.clear();
+  reportedPriority_.clear();
+  return !ready_.empty();
+}
+
+bool SingleInputGate::refresh() {
+  if (queue_->looksNonEmpty()) takeReported();
+  return !ready_.empty();
+}
+
+std::optional<BufferOrEvent> SingleInputGate::poll(bool priorityOnly) {
+  if (finished_ || closed_) return std::nullopt;
+  if (queue_->looksNonEmpty()) takeReported();
+  while (true) {
+    if (priorityOnly ? !ready_.hasPriority() : ready_.empty()) {
+      // Reset first, then look once more under the lock: whoever reports after that sets the signal again.
+      Signal& signal = priorityOnly ? priorityAvailable() : available();
+      if (!ownsSignals_ || !signal.isSet()) return std::nullopt;
+      signal.reset();
+      takeReported();
+      if (priorityOnly ? !ready_.hasPriority() : ready_.empty()) return std::nullopt;
+    }
+    const uint32_t index = ready_.popFront();
+    states_[index].queued = states_[index].inPrefix = false;
+    std::optional<BufferAndBacklog> next = channels_[index]->getNextBuffer();
+    if (!next) continue;
+
+    const DataType type = next->buffer.dataType();
+    if (next->nextDataType != DataType::NONE) enqueue(index, hasPriority(next->nextDataType));
+    if (hasPriority(type)) {
+      states_[index].sawPriority = true;
+      states_[index].lastPrioritySequence = next->sequenceNumber;
+    } else {
+      WEIR_CHECK(!priorityOnly, "a poll for priority events found {}", toString(type));
+    }
+    if (type == DataType::END_OF_DATA) onEndOfData(index, next->buffer);
+    else if (type == DataType::END_OF_PARTITION) onEndOfPartition(index);
+
+    BufferOrEvent out;
+    out.buffer = std::move(next->buffer);
+    out.channel = channels_[index]->info();
+    out.channelIndex = static_cast<int32_t>(index);
+    out.sequenceNumber = next->sequenceNumber;
+    out.moreAvailable = looksReady();
+    out.morePriorityEvents = ready_.hasPriority();
+    return out;
+  }
+}
+
+void SingleInputGate::onEndOfData(uint32_t channel, const Buffer& event) {
+  WEIR_CHECK(!states_[channel].endOfData, "channel {} of gate {} of {} ends its data twice", channel, gateIndex_, owningTask_);
+  states_[channel].endOfData = true;
+  ++endOfDataCount_;
+  const auto decoded = EventSerializer::decode(event.bytes());
+  WEIR_CHECK(decoded.has_value() && std::holds_alternative<EndOfData>(*decoded), "an event of type END_OF_DATA that is something else");
+  allDrain_ = allDrain_ && std::get<EndOfData>(*decoded).mode == StopMode::DRAIN;
+}
+
+void SingleInputGate::onEndOfPartition(uint32_t channel) {
+  ChannelState& state = states_[channel];
+  WEIR_CHECK(!state.endOfPartition, "channel {} of gate {} of {} ends twice", channel, gateIndex_, owningTask_);
+  WEIR_CHECK(!state.queued, "channel {} of gate {} of {} has more after its end", channel, gateIndex_, owningTask_);
+  state.endOfPartition = true;
+  finished_ = ++endOfPartitionCount_ == numberOfChannels();
+  channels_[channel]->releaseAllResources();
+  if (!finished_) return;
+  available().set();
+}
+
+EndOfDataStatus SingleInputGate::hasReceivedEndOfData() const {
+  if (endOfDataCount_ < numberOfChannels()) return EndOfDataStatus::kNotEndOfData;
+  return allDrain_ ? EndOfDataStatus::kDrained : EndOfDataStatus::kStopped;
+}
+
+void SingleInputGate::joinUnion(std::shared_ptr<GateSignals> signals) {
+  queue_->shareSignals(std::move(signals));
+  ownsSignals_ = false;
+}
+
+void SingleInputGate::close() {
+  if (closed_) return;
+  closed_ = true;
+  if (queue_) queue_->close();
+  ready_.clear();
+  for (const auto& channel : channels_) channel->releaseAllResources();
+  if (pool_) pool_->lazyDestroy();
+}
+
+int32_t SingleInputGate::queueLength() const {
+  int32_t sum = 0;
+  for (const auto& channel : channels_) sum += channel->queueLength();
+  return sum;
+}
+
+int64_t SingleInputGate::queuedBytes() const {
+  int64_t sum = 0;
+  for (const auto& channel : channels_) sum += channel->queuedBytes();
+  return sum;
+}
+
+int32_t SingleInputGate::buffersInUse() const {
+  int32_t sum = 0;
+  for (const auto& channel : channels_) sum += channel->buffersInUse();
+  return sum;
+}
+
+}  // namespace weir

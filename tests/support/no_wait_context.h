@@ -1,0 +1,32 @@
+#pragma once
+
+#include <stdexcept>
+
+#include "weir/base/executor.h"
+
+namespace weir::testing {
+
+/// For tests in which nothing may have to wait: a wait that would park throws. Time stands still.
+class NoWaitContext final : public ExecutionContext {
+ public:
+  NoWaitContext() : ExecutionContext("test", clock_, Random(1)) {}
+  void blocking(const std::function<void()>& call) override { call(); }
+
+ private:
+  class StoppedClock final : public Clock {
+   public:
+    int64_t epochMillis() const override { return 0; }
+    Nanos monotonic() const override { return Nanos::zero(); }
+  };
+  class NoWaker final : public Waker {
+   public:
+    void wake() override {}
+  };
+  bool park(Deadline) override { throw std::logic_error("this would wait"); }
+  Waker& waker() override { return waker_; }
+
+  StoppedClock clock_;
+  NoWaker waker_;
+};
+
+}  // namespace weir::testing
