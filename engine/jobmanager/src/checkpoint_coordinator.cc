@@ -22,7 +22,7 @@ CheckpointCoordinator::CheckpointCoordinator(JobID job, CheckpointCoordinatorCon
       sharedState_(std::move(with.sharedState)),
       stats_(clock_, topology_, config_.historySize),
       failures_(with.log, job, config_.tolerableFailedCheckpoints, std::move(with.failure)),
-      store_(with.log, config_.numRetained, config_.retention),
+      store_(with.log, config_.numRetained),
       decider_(with.log, clock_, config_.maxConcurrentCheckpoints, config_.cappedMinPause(),
                [this](Nanos delay) {
                  if (periodicScheduling_) scheduleTrigger(delay);
@@ -99,6 +99,7 @@ void CheckpointCoordinator::onTriggerTimer() {
   armTrigger(nextTriggerAt_ + interval);
   CheckpointTriggerRequest request;
   request.periodic = true;
+  request.properties = CheckpointProperties::forCheckpoint(SnapshotType::kCheckpoint, config_.retention);
   submit(std::move(request));
 }
 
@@ -106,7 +107,7 @@ void CheckpointCoordinator::triggerCheckpoint(SnapshotType type, CheckpointCallb
   WEIR_CHECK(!isSavepoint(type));
   Entry entry(*this);
   CheckpointTriggerRequest request;
-  request.properties.type = type;
+  request.properties = CheckpointProperties::forCheckpoint(type, config_.retention);
   request.done = std::move(done);
   submit(std::move(request));
 }
@@ -132,8 +133,7 @@ void CheckpointCoordinator::startSavepoint(SnapshotType type, const std::string&
                                            CheckpointCallback done) {
   Entry entry(*this);
   CheckpointTriggerRequest request;
-  request.properties.type = type;
-  request.properties.format = format;
+  request.properties = CheckpointProperties::forSavepoint(type, format);
   request.properties.forced = !config_.unalignedEnabled;
   request.targetDirectory = directory.empty() ? config_.savepointDirectory : directory;
   request.done = std::move(done);

@@ -86,7 +86,7 @@ void CheckpointCoordinator::discardAborted(const PendingPtr& checkpoint) {
   if (!checkpoint->hasLocation) return;
   clean(
       [storage = storage_, checkpoint] {
-        return checkpoint->properties().savepoint() ? storage->discardSavepoint(checkpoint->savepointPath)
+        return isSavepoint(checkpoint->properties().type) ? storage->discardSavepoint(checkpoint->savepointPath)
                                                     : storage->discardCheckpoint(checkpoint->id());
       },
       checkpoint->id());

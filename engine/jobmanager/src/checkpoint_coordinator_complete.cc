@@ -31,7 +31,7 @@ struct CheckpointCoordinator::Finalization {
 
  private:
   Result<void> writeMetadata(CheckpointCoordinatorStorage& storage, const PendingCheckpoint& checkpoint) {
-    if (checkpoint.properties().savepoint()) {
+    if (isSavepoint(checkpoint.properties().type)) {
       completed->path = checkpoint.savepointPath;
       return storage.writeSavepointMetadata(checkpoint.id(), checkpoint.savepointPath, completed->operators);
     }
@@ -79,7 +79,7 @@ void CheckpointCoordinator::onCompleted(const PendingPtr& checkpoint, const std:
   logger_.info("Completed checkpoint {} for job {} ({} bytes, checkpointDuration={} ms, finalizationTime={} ms).", completed->id, jobText_,
                completed->stateSize, completed->completionTimestampMs - completed->timestampMs,
                clock_.epochMillis() - completed->completionTimestampMs);
-  if (completed->properties.notifiesTasks()) {
+  if (notifiesTasks(completed->properties)) {
     abortAll(std::make_shared<CheckpointException>(CheckpointFailureReason::kCheckpointSubsumed),
              [id = completed->id](const PendingCheckpoint& other) { return other.id() < id && other.canBeSubsumed(); });
     sendCompleted(*checkpoint, subsumed);
@@ -88,14 +88,14 @@ void CheckpointCoordinator::onCompleted(const PendingPtr& checkpoint, const std:
 }
 
 int64_t CheckpointCoordinator::retain(const std::shared_ptr<const CompletedCheckpoint>& completed) {
-  if (completed->properties.savepoint()) {
+  if (isSavepoint(completed->properties.type)) {
     savepoints_.insert(completed->id);
     return -1;
   }
   forceFull_ = false;
   int64_t told = -1;
   for (const auto& subsumed : store_.addAndSubsumeOldest(completed)) {
-    if (!subsumed->properties.discardOnSubsumed()) continue;
+    if (!subsumed->properties.discardSubsumed) continue;
     told = subsumed->id;
     discardCompleted(subsumed);
   }

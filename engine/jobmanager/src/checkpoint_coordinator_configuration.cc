@@ -14,15 +14,6 @@ Error outOfRange(const std::string& key, int64_t value, const std::string& rule)
 
 }  // namespace
 
-bool isRetained(CheckpointRetention retention, JobEnd end) {
-  switch (retention) {
-    case CheckpointRetention::kNoExternalizedCheckpoints: return false;
-    case CheckpointRetention::kRetainOnCancellation: return end != JobEnd::kFinished;
-    case CheckpointRetention::kDeleteOnCancellation: return end == JobEnd::kFailed;
-  }
-  return false;
-}
-
 Millis CheckpointCoordinatorConfiguration::cappedMinPause() const { return std::min(minPause, kYear); }
 
 Millis CheckpointCoordinatorConfiguration::baseInterval() const { return std::max(interval, cappedMinPause()); }

@@ -7,7 +7,7 @@ void CheckpointCoordinator::receiveAcknowledgeMessage(const AcknowledgeCheckpoin
   Entry entry(*this);
   const PendingPtr checkpoint = findPending(message.checkpointId);
   // Before anything else: the next checkpoint may already refer to what this one has uploaded.
-  if (sharedState_ && message.state && !(checkpoint && checkpoint->properties().savepoint()))
+  if (sharedState_ && message.state && !(checkpoint && isSavepoint(checkpoint->properties().type)))
     sharedState_->registerAll(message.checkpointId, *message.state);
   if (!checkpoint) {
     onLateAcknowledgement(message);

@@ -16,15 +16,20 @@ std::shared_ptr<const CompletedCheckpoint> CheckpointCoordinator::restoreLatest(
 }
 
 std::shared_ptr<const CompletedCheckpoint> CheckpointCoordinator::restoreFrom(const std::string& path, int64_t checkpointId,
-                                                                              SnapshotType type, std::vector<OperatorState> operators,
-                                                                              RestoreMode mode, bool allowNonRestoredState) {
+                                                                              std::vector<OperatorState> operators, RestoreMode mode,
+                                                                              bool allowNonRestoredState) {
   Entry entry(*this);
   WEIR_CHECK(store_.latest() == nullptr && pending_.empty(), "the job has checkpoints of its own already");
   auto loaded = std::make_shared<CompletedCheckpoint>();
   loaded->job = job_;
   loaded->id = checkpointId;
-  loaded->properties.type = type;
-  loaded->properties.unclaimed = mode == RestoreMode::kNoClaim;
+  // As Flink sees them: claimed, it is a checkpoint of ours; unclaimed, a savepoint that is never deleted.
+  if (mode == RestoreMode::kClaim) {
+    loaded->properties = CheckpointProperties::forCheckpoint(SnapshotType::kCheckpoint, config_.retention);
+  } else {
+    loaded->properties = CheckpointProperties::forSavepoint(SnapshotType::kSavepoint, SavepointFormat::kCanonical);
+    loaded->properties.unclaimed = true;
+  }
   loaded->path = path;
   loaded->loaded = true;
   loaded->operators = std::move(operators);

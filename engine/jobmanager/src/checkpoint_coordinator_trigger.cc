@@ -1,14 +1,8 @@
 #include "checkpoint_coordinator_entry.h"
+#include "weir/checkpoint/fs_checkpoint_storage.h"
 
 namespace weir {
 namespace {
-
-/// The reference of a location that is not the default one: a magic number, then the path in UTF-8.
-std::vector<uint8_t> locationReference(const std::string& path) {
-  std::vector<uint8_t> bytes{0x05, 0x5f, 0x3f, 0x18};
-  bytes.insert(bytes.end(), path.begin(), path.end());
-  return bytes;
-}
 
 std::shared_ptr<const CheckpointException> triggerFailure(const Error& error) {
   auto cause = std::make_shared<Throwable>("java.io.IOException", error.message);
@@ -69,7 +63,7 @@ void CheckpointCoordinator::makeLocation(const PendingPtr& checkpoint) {
   auto error = std::make_shared<std::optional<Error>>();
   checkpoint->ioInFlight = true;
   const auto work = [storage = storage_, checkpoint, error] {
-    if (!checkpoint->properties().savepoint()) {
+    if (!isSavepoint(checkpoint->properties().type)) {
       if (auto made = storage->initializeCheckpoint(checkpoint->id()); made.has_error()) *error = made.error();
       return;
     }
@@ -107,12 +101,12 @@ void CheckpointCoordinator::onLocation(const PendingPtr& checkpoint, const std::
 
 void CheckpointCoordinator::triggerTasks(const PendingPtr& checkpoint) {
   const CheckpointProperties& properties = checkpoint->properties();
-  const SnapshotType type = forceFull_ && !properties.savepoint() ? SnapshotType::kFullCheckpoint : properties.type;
+  const SnapshotType type = forceFull_ && !isSavepoint(properties.type) ? SnapshotType::kFullCheckpoint : properties.type;
   CheckpointOptions options = CheckpointOptions::forConfig(type, properties.format, config_.exactlyOnce, config_.unalignedEnabled,
                                                            config_.alignedCheckpointTimeout.count());
   if (!checkpoint->savepointPath.empty()) {
     options.hasLocation = true;
-    options.location = locationReference(checkpoint->savepointPath);
+    options.location = encodeLocation(checkpoint->savepointPath);
   }
   const CheckpointMetaData meta{checkpoint->id(), checkpoint->timestampMs()};
   for (const int32_t task : checkpoint->plan().toTrigger) {

@@ -14,12 +14,12 @@ void CheckpointFailureManager::handleCheckpointException(int64_t checkpointId, c
                                                          const CheckpointException& why, const std::optional<ExecutionAttemptID>& task) {
   log(checkpointId, why);
   const bool byTask = task.has_value() && !isPreFlight(why.reason());
-  if (byTask && properties.synchronous()) {
+  if (byTask && isSynchronous(properties.type)) {
     callback_.failJob(std::make_shared<CheckpointException>(why));
     return;
   }
   // A savepoint that fails here is its caller's business alone; one that fails at a task says something about the job.
-  if (!byTask && properties.savepoint()) return;
+  if (!byTask && isSavepoint(properties.type)) return;
   if (!count(checkpointId, why.reason())) return;
   auto error = std::make_shared<Throwable>(
       "org.apache.flink.util.FlinkRuntimeException",

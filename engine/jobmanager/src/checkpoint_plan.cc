@@ -46,7 +46,7 @@ bool usesUnionListState(const OperatorSubtaskState& state) {
   const auto has = [](const std::vector<OperatorStateHandle>& handles) {
     return std::any_of(handles.begin(), handles.end(), [](const OperatorStateHandle& handle) {
       return std::any_of(handle.states.begin(), handle.states.end(),
-                         [](const auto& entry) { return entry.second.mode == OperatorStateMode::kUnion; });
+                         [](const OperatorStateHandle::State& state) { return state.mode == OperatorStateMode::kUnion; });
     });
   };
   return has(state.managedOperator) || has(state.rawOperator);
@@ -201,7 +201,9 @@ std::variant<std::vector<OperatorState>, ExceptionPtr> assembleOperatorStates(
   std::vector<OperatorState> all;
   for (const CheckpointVertex& vertex : plan.topology->vertices) {
     VertexAssembly assembly(plan, vertex);
-    for (int32_t subtask = 0; subtask < vertex.parallelism; ++subtask) assembly.add(subtask, acknowledged[vertex.firstTask + subtask].get());
+    for (int32_t subtask = 0; subtask < vertex.parallelism; ++subtask) {
+      assembly.add(subtask, acknowledged[vertex.firstTask + subtask].get());
+    }
     if (ExceptionPtr refused = assembly.finish(all)) return refused;
   }
   return all;

@@ -15,7 +15,7 @@ void CheckpointTriggerRequest::fail(CheckpointFailureReason reason) const {
 
 bool CheckpointRequestDecider::Before::operator()(const CheckpointTriggerRequest& a, const CheckpointTriggerRequest& b) const {
   const auto rank = [](const CheckpointTriggerRequest& r) {
-    return std::tuple(!r.properties.savepoint(), !r.properties.forced, r.periodic, r.requestedAt, r.sequence);
+    return std::tuple(!isSavepoint(r.properties.type), !r.properties.forced, r.periodic, r.requestedAt, r.sequence);
   };
   return rank(a) < rank(b);
 }

@@ -51,7 +51,7 @@ void CheckpointStatsTracker::reportCompleted(const std::shared_ptr<CheckpointSta
   stats->externalPath = checkpoint.externalPointer();
   stats->completionTimestampMs = checkpoint.completionTimestampMs;
   ++stats->version;
-  EntryPtr& latest = checkpoint.properties.savepoint() ? latestSavepoint_ : latestCompleted_;
+  EntryPtr& latest = isSavepoint(checkpoint.properties.type) ? latestSavepoint_ : latestCompleted_;
   if (!latest || latest->stats->id < stats->id) latest = entry;
   checkpointedSize_.add(stats->checkpointedSize);
   stateSize_.add(stats->stateSize);
@@ -87,7 +87,7 @@ void CheckpointStatsTracker::reportFailedWithoutInProgress() {
 }
 
 void CheckpointStatsTracker::reportRestored(const CompletedCheckpoint& checkpoint) {
-  latestRestored_ = {checkpoint.id, clock_.epochMillis(), checkpoint.properties.savepoint(), checkpoint.externalPointer()};
+  latestRestored_ = {checkpoint.id, clock_.epochMillis(), isSavepoint(checkpoint.properties.type), checkpoint.externalPointer()};
   gauges_.lastCheckpointRestoreTimestamp = latestRestored_->restoreTimestampMs;
   ++counts_.restored;
 }

@@ -2,6 +2,16 @@
 
 namespace weir {
 
+bool isDiscardedAt(const CheckpointProperties& properties, JobEnd end) {
+  switch (end) {
+    case JobEnd::kFinished: return properties.discardFinished;
+    case JobEnd::kCanceled: return properties.discardCancelled;
+    case JobEnd::kFailed: return properties.discardFailed;
+    case JobEnd::kSuspended: return properties.discardSuspended;
+  }
+  return false;
+}
+
 std::string CompletedCheckpoint::externalPointer() const { return path.starts_with('/') ? "file:" + path : path; }
 
 std::string CompletedCheckpoint::toString() const {

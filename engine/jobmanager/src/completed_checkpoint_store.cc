@@ -4,10 +4,9 @@
 
 namespace weir {
 
-CompletedCheckpointStore::CompletedCheckpointStore(LogSink& log, int32_t numRetained, CheckpointRetention retention)
+CompletedCheckpointStore::CompletedCheckpointStore(LogSink& log, int32_t numRetained)
     : logger_(log, "org.apache.flink.runtime.checkpoint.StandaloneCompletedCheckpointStore"),
-      numRetained_(numRetained),
-      retention_(retention) {
+      numRetained_(numRetained) {
   WEIR_CHECK_GE(numRetained, 1);
 }
 
@@ -24,7 +23,7 @@ std::vector<CompletedCheckpointStore::Ptr> CompletedCheckpointStore::addAndSubsu
 
 int64_t CompletedCheckpointStore::lowestRetainedId() const {
   for (const Ptr& checkpoint : checkpoints_)
-    if (!checkpoint->properties.savepoint()) return checkpoint->id;
+    if (!isSavepoint(checkpoint->properties.type)) return checkpoint->id;
   return 0;
 }
 
@@ -37,8 +36,7 @@ bool CompletedCheckpointStore::contains(int64_t id) const {
 std::vector<CompletedCheckpointStore::Ptr> CompletedCheckpointStore::shutdown(JobEnd end) {
   std::vector<Ptr> discarded;
   for (Ptr& checkpoint : checkpoints_) {
-    const bool ours = checkpoint->properties.discardOnSubsumed();
-    if (ours && !isRetained(retention_, end)) {
+    if (isDiscardedAt(checkpoint->properties, end)) {
       discarded.push_back(std::move(checkpoint));
     } else {
       logger_.info("Checkpoint with ID {} at '{}' not discarded.", checkpoint->id, checkpoint->externalPointer());

@@ -91,7 +91,7 @@ class CheckpointCoordinator {
   /// JOB_FAILOVER_REGION. The result is pinned by being shared.
   std::shared_ptr<const CompletedCheckpoint> restoreLatest();
   /// Starts the job from a checkpoint or savepoint that was loaded from `path`; the next id is its id + 1.
-  std::shared_ptr<const CompletedCheckpoint> restoreFrom(const std::string& path, int64_t checkpointId, SnapshotType type,
+  std::shared_ptr<const CompletedCheckpoint> restoreFrom(const std::string& path, int64_t checkpointId,
                                                          std::vector<OperatorState> operators, RestoreMode mode,
                                                          bool allowNonRestoredState);
 

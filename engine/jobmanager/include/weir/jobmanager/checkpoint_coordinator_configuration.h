@@ -6,17 +6,9 @@
 
 #include "weir/base/clock.h"
 #include "weir/base/result.h"
+#include "weir/checkpoint/checkpoint_properties.h"
 
 namespace weir {
-
-/// What happens to completed checkpoints when the job ends. Flink: ExternalizedCheckpointRetention.
-enum class CheckpointRetention { kNoExternalizedCheckpoints, kRetainOnCancellation, kDeleteOnCancellation };
-
-/// How a job ended, as far as its checkpoints care. Suspended: the JobMaster goes away, the job does not.
-enum class JobEnd { kFinished, kCanceled, kFailed, kSuspended };
-
-/// Whether a completed checkpoint stays when its job ends; savepoints always stay. Flink: CheckpointProperties.discardOnJob*.
-bool isRetained(CheckpointRetention retention, JobEnd end);
 
 /// The options `execution.checkpointing.*` of one job, checked. Flink: CheckpointCoordinatorConfiguration.
 struct CheckpointCoordinatorConfiguration {
@@ -34,7 +26,7 @@ struct CheckpointCoordinatorConfiguration {
   Millis alignedCheckpointTimeout{0};
   bool checkpointsAfterTasksFinish = true;
   bool pauseSourcesUntilFirstCheckpoint = false;
-  CheckpointRetention retention = CheckpointRetention::kNoExternalizedCheckpoints;
+  CheckpointProperties::Retention retention = CheckpointProperties::Retention::kNone;
   int32_t numRetained = 1;
   int32_t historySize = 10;          ///< web.checkpoints.history
   std::string savepointDirectory;    ///< execution.checkpointing.savepoint-dir; empty: a savepoint must name one

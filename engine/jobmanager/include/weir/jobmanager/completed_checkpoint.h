@@ -6,24 +6,19 @@
 #include <vector>
 
 #include "weir/base/ids.h"
-#include "weir/snapshot/checkpoint_options.h"
+#include "weir/checkpoint/checkpoint_properties.h"
 #include "weir/snapshot/state_handles.h"
 
 namespace weir {
 
-/// What is asked for with one checkpoint. Flink: CheckpointProperties.
-struct CheckpointProperties {
-  SnapshotType type = SnapshotType::kCheckpoint;
-  SavepointFormat format = SavepointFormat::kCanonical;
-  bool forced = false;     ///< taken although max-concurrent is reached
-  bool unclaimed = false;  ///< restored with NO_CLAIM: never ours to delete
+/// How a job ended, as far as its checkpoints care. Suspended: the JobMaster goes away, the job does not.
+enum class JobEnd { kFinished, kCanceled, kFailed, kSuspended };
 
-  bool savepoint() const { return isSavepoint(type); }
-  bool synchronous() const { return isSynchronous(type); }
-  /// Sinks commit and older checkpoints go when it completes: all but a plain savepoint.
-  bool notifiesTasks() const { return !savepoint() || synchronous(); }
-  bool discardOnSubsumed() const { return !savepoint() && !unclaimed; }
-};
+/// Sinks commit and older checkpoints go when it completes: all but a plain savepoint.
+inline bool notifiesTasks(const CheckpointProperties& properties) {
+  return !isSavepoint(properties.type) || isSynchronous(properties.type);
+}
+bool isDiscardedAt(const CheckpointProperties& properties, JobEnd end);
 
 /// A checkpoint whose `_metadata` is durable. Immutable and shared: a restored job's tasks may still read it. Flink: CompletedCheckpoint.
 struct CompletedCheckpoint {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "weir/base/log.h"
-#include "weir/jobmanager/checkpoint_coordinator_configuration.h"
 #include "weir/jobmanager/completed_checkpoint.h"
 
 namespace weir {
@@ -19,7 +18,7 @@ class CompletedCheckpointStore {
  public:
   using Ptr = std::shared_ptr<const CompletedCheckpoint>;
 
-  CompletedCheckpointStore(LogSink& log, int32_t numRetained, CheckpointRetention retention);
+  CompletedCheckpointStore(LogSink& log, int32_t numRetained);
 
   /// Adds it and returns those that had to go for it, oldest first. Requires: an id above all others.
   std::vector<Ptr> addAndSubsumeOldest(Ptr checkpoint);
@@ -37,7 +36,6 @@ class CompletedCheckpointStore {
  private:
   Logger logger_;
   const int32_t numRetained_;
-  const CheckpointRetention retention_;
   std::deque<Ptr> checkpoints_;
 };
 

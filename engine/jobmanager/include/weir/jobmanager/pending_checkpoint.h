@@ -32,7 +32,7 @@ class PendingCheckpoint {
   const CheckpointPlan& plan() const { return plan_; }
   const std::shared_ptr<CheckpointStats>& stats() const { return stats_; }
   /// Savepoints are never subsumed.
-  bool canBeSubsumed() const { return !properties().savepoint(); }
+  bool canBeSubsumed() const { return !isSavepoint(properties().type); }
 
   /// One look-up and O(1) work.
   AckResult acknowledge(const ExecutionAttemptID& attempt, const std::shared_ptr<const TaskStateSnapshot>& state,
