@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "golden_checkpoints.h"
+#include "support/golden_checkpoints.h"
 #include "weir/base/random.h"
 #include "weir/checkpoint/checkpoint_metadata.h"
 #include "weir/checkpoint/checkpoint_properties.h"

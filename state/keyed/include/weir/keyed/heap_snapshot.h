@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/backend/keyed_state_backend.h"
+#include "weir/checkpoint/state_meta.h"
+#include "weir/keyed/snapshot_epochs.h"
+
+namespace weir {
+
+/// One state in a running snapshot: immutable, read by a snapshot worker.
+class StateSnapshot {
+ public:
+  virtual ~StateSnapshot() = default;
+  virtual StateMeta meta() const = 0;
+  /// Once, before the two below: orders the entries by key group.
+  virtual void sort(KeyGroupRange range) = 0;
+  virtual int32_t numEntries(int32_t keyGroup) const = 0;
+  /// Namespace, key and value of each.
+  virtual void writeEntries(int32_t keyGroup, DataOutput& out) const = 0;
+};
+
+/// A state as it was restored, in bytes: until somebody registers it, and to be written again if nobody does. Immutable once read.
+struct RestoredState {
+  struct Entry {
+    int32_t keyGroup;
+    std::span<const uint8_t> bytes;  ///< namespace, key, value
+  };
+  StateMeta meta;
+  std::vector<Entry> entries;  ///< in the order of the file
+  std::vector<std::shared_ptr<const std::vector<std::byte>>> memory;
+  std::string file;  ///< the first one, for messages
+};
+
+/// Reads the parts of handles that lie in `range`: all their states, as bytes. `key`: the serializer of the operator's keys.
+Result<std::vector<std::shared_ptr<RestoredState>>> readKeyedState(std::span<const KeyedHandle> handles, KeyGroupRange range,
+                                                                   const SerializerSnapshot& key, CheckpointWorkerStorage& storage);
+
+/// An error where a state was restored that `wanted` cannot read.
+Result<void> checkCompatible(const RestoredState& restored, const StateMeta& wanted);
+
+std::unique_ptr<StateSnapshot> snapshotOf(std::shared_ptr<const RestoredState> state);
+
+/// Writes states in the layout of Flink's heap backend: a head, then for each key group of the range all states. Flink:
+/// HeapSnapshotStrategy.
+class HeapSnapshotJob final : public KeyedSnapshotJob {
+ public:
+  HeapSnapshotJob(KeyGroupRange range, SerializerSnapshot key, std::string handleId, std::vector<std::unique_ptr<StateSnapshot>> states,
+                  std::shared_ptr<SnapshotEpochs::Running> running)
+      : range_(range), key_(std::move(key)), handleId_(std::move(handleId)), states_(std::move(states)), running_(std::move(running)) {}
+  ~HeapSnapshotJob() override { running_->done.store(true, std::memory_order_release); }
+  Result<std::optional<KeyedHandle>> write(CheckpointStreamFactory& factory) override;
+
+ private:
+  const KeyGroupRange range_;
+  const SerializerSnapshot key_;
+  const std::string handleId_;
+  const std::vector<std::unique_ptr<StateSnapshot>> states_;
+  const std::shared_ptr<SnapshotEpochs::Running> running_;
+};
+
+}  // namespace weir
