@@ -44,8 +44,9 @@ Error injected(ErrorCode code, FileOperation operation, const std::string& path,
 }  // namespace
 
 const char* fileOperationName(FileOperation operation) {
-  static constexpr std::array<const char*, kFileOperations> kNames{"create", "open", "append to", "sync", "close", "read",
-      "rename", "remove", "create the folder", "sync the folder", "list", "look at"};
+  static constexpr std::array<const char*, kFileOperations> kNames{
+      "create",          "open", "append to", "sync", "close", "read", "rename", "remove", "create the folder",
+      "sync the folder", "list", "look at"};
   return kNames[static_cast<size_t>(operation)];
 }
 
@@ -120,7 +121,8 @@ FileFaults::Verdict FileFaults::judge(FileOperation operation, const std::string
   for (Rule& rule : rules_) {
     if (concerns(rule.fault, operation, path)) apply(rule, operation, path, bytes, verdict);
     // Bytes per path count from the creation of the file, also for rules that concern its appends alone.
-    else if (operation == FileOperation::kCreate) rule.bytesOf.erase(path);
+    else if (operation == FileOperation::kCreate)
+      rule.bytesOf.erase(path);
   }
   counters_[static_cast<size_t>(operation)].delayed += verdict.latency;
   return verdict;

@@ -19,10 +19,14 @@ constexpr std::chrono::seconds kFlushPeriod{1};
 
 spdlog::level::level_enum spdlogLevel(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return spdlog::level::debug;
-    case LogLevel::kInfo: return spdlog::level::info;
-    case LogLevel::kWarn: return spdlog::level::warn;
-    case LogLevel::kError: break;
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarn:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      break;
   }
   return spdlog::level::err;
 }
@@ -76,8 +80,10 @@ std::string formatLogLine(int64_t epochMillis, TimeZone zone, LogLevel level, st
   const int64_t millis = ((epochMillis % 1000) + 1000) % 1000;
   const std::time_t seconds = static_cast<std::time_t>((epochMillis - millis) / 1000);
   std::tm t{};
-  if (zone == TimeZone::kUtc) gmtime_r(&seconds, &t);
-  else localtime_r(&seconds, &t);
+  if (zone == TimeZone::kUtc)
+    gmtime_r(&seconds, &t);
+  else
+    localtime_r(&seconds, &t);
   return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02},{:03} {:<5} {:<60} [] - {}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
                      t.tm_min, t.tm_sec, millis, logLevelName(level), logger, message);
 }
@@ -85,8 +91,10 @@ std::string formatLogLine(int64_t epochMillis, TimeZone zone, LogLevel level, st
 Result<std::unique_ptr<LogSink>> openLog(const LogOptions& options, const Clock& clock) {
   try {
     spdlog::sink_ptr target;
-    if (options.file.empty()) target = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-    else target = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
+    if (options.file.empty())
+      target = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    else
+      target = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
     return std::unique_ptr<LogSink>(std::make_unique<AsyncLogSink>(options, std::move(target), clock));
   } catch (const spdlog::spdlog_ex& e) {
     return Error{ErrorCode::kIo, fmt::format("cannot open the log file {}: {}", options.file, e.what())};

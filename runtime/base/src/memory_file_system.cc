@@ -24,8 +24,10 @@ struct MemoryFileSystem::Node {
   }
   static void apply(std::map<std::string, NodePtr>& entries, const Change& change) {
     for (const auto& [name, node] : change) {
-      if (node) entries[name] = node;
-      else entries.erase(name);
+      if (node)
+        entries[name] = node;
+      else
+        entries.erase(name);
     }
   }
 };

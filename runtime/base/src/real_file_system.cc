@@ -66,8 +66,7 @@ class RealReadableFile final : public ReadableFile {
   Result<size_t> readAt(uint64_t offset, std::span<std::byte> into) override {
     size_t total = 0;
     while (total < into.size()) {
-      const ssize_t n =
-          retried([&] { return ::pread(fd_, into.data() + total, into.size() - total, static_cast<off_t>(offset + total)); });
+      const ssize_t n = retried([&] { return ::pread(fd_, into.data() + total, into.size() - total, static_cast<off_t>(offset + total)); });
       if (n < 0) return fileError("read", path_, errno);
       if (n == 0) break;
       total += static_cast<size_t>(n);
@@ -83,14 +82,19 @@ class RealReadableFile final : public ReadableFile {
 ErrorCode codeOf(int errorNumber) {
   switch (errorNumber) {
     case ENOENT:
-    case ENOTDIR: return ErrorCode::kNotFound;
+    case ENOTDIR:
+      return ErrorCode::kNotFound;
     case EEXIST:
-    case ENOTEMPTY: return ErrorCode::kAlreadyExists;
+    case ENOTEMPTY:
+      return ErrorCode::kAlreadyExists;
     case ENOSPC:
-    case EDQUOT: return ErrorCode::kNoSpace;
+    case EDQUOT:
+      return ErrorCode::kNoSpace;
     case EINVAL:
-    case ENAMETOOLONG: return ErrorCode::kInvalidArgument;
-    default: return ErrorCode::kIo;
+    case ENAMETOOLONG:
+      return ErrorCode::kInvalidArgument;
+    default:
+      return ErrorCode::kIo;
   }
 }
 

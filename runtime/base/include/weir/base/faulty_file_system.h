@@ -34,14 +34,14 @@ const char* fileOperationName(FileOperation operation);
 /// One rule: what happens to which operations on which paths.
 struct FileFault {
   enum class Effect {
-    kDelay,           ///< the operation takes `latency`, and its bytes at `bytesPerSecond`
-    kError,           ///< fails with `code` and does nothing
-    kTornWrite,       ///< an append writes what is left of `afterBytes` and fails; the open file is unusable from then on
-    kSilentTornWrite, ///< the same, but the append and everything after it claim success
-    kFullDisk,        ///< appends fail with kNoSpace once `afterBytes` bytes were written to all matching files together
+    kDelay,            ///< the operation takes `latency`, and its bytes at `bytesPerSecond`
+    kError,            ///< fails with `code` and does nothing
+    kTornWrite,        ///< an append writes what is left of `afterBytes` and fails; the open file is unusable from then on
+    kSilentTornWrite,  ///< the same, but the append and everything after it claim success
+    kFullDisk,         ///< appends fail with kNoSpace once `afterBytes` bytes were written to all matching files together
   };
   Effect effect = Effect::kError;
-  std::string path = "*";                 ///< `*` stands for any characters, `/` too, `?` for one
+  std::string path = "*";                   ///< `*` stands for any characters, `/` too, `?` for one
   std::vector<FileOperation> operations{};  ///< empty: all; torn writes and full disks always mean appends
   Nanos latency{0};
   uint64_t bytesPerSecond = 0;  ///< 0: no limit
