@@ -98,6 +98,9 @@ void JobMaster::finish() {
   const int64_t endedMs = last.statusTimestampsMs[static_cast<size_t>(last.status)];
   if (startedMs > 0 && endedMs > startedMs) result_.runtimeMs = endedMs - startedMs;
   loop_.stop();
+  // Its timers are mails of this loop and its I/O actor holds this: it goes with the actor.
+  scheduler_->setCheckpointing(nullptr);
+  checkpointing_.reset();
   done_.set();
 }
 
@@ -133,6 +136,12 @@ std::shared_ptr<Reply<JobSnapshot>> JobMaster::requestSnapshot() {
   auto question = std::make_shared<Question>(reply, [self = shared_from_this()] { return self->finalSnapshot(); });
   post("snapshot of the job", [this, question] { question->answer(snapshot()); });
   return reply;
+}
+
+bool JobMaster::withCoordinator(std::function<void(CheckpointCoordinator*)> request) {
+  return loop_.post({"request to the checkpoint coordinator", [this, request = std::move(request)] {
+                       request(checkpointing_ ? checkpointing_->coordinator() : nullptr);
+                     }});
 }
 
 void JobMaster::cancel() {

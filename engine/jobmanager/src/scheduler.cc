@@ -201,6 +201,7 @@ void Scheduler::taskManagerLost(const std::string& id, const std::string& why) {
   }
   for (const ExecutionAttemptID& attempt : lost) {
     const int32_t task = graph_.find(attempt);
+    if (lifecycle_) lifecycle_->onTaskLost(attempt, failure);
     if (graph_.transition(task, S::kCanceled)) continue;  // it was being canceled
     if (graph_.transition(task, S::kFailed, failure)) handleTaskFailure(task, failure);
   }

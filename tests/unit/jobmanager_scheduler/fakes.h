@@ -86,6 +86,7 @@ class FakeCheckpointing final : public CheckpointLifecycle {
     std::vector<std::pair<int32_t, S>> tasks;
     std::vector<std::vector<int32_t>> restored;
     std::vector<int64_t> acknowledged;
+    std::vector<ExecutionAttemptID> lost;
     int shutdowns = 0;
     int64_t checkpointId = 0;
     Result<void> restoreResult;
@@ -95,6 +96,8 @@ class FakeCheckpointing final : public CheckpointLifecycle {
   explicit FakeCheckpointing(std::shared_ptr<Record> record) : record_(std::move(record)) {}
 
   void onTaskState(int32_t task, S, S to) override { record_->tasks.emplace_back(task, to); }
+  void onTaskLost(const ExecutionAttemptID& attempt, const std::shared_ptr<const Throwable>&) override { record_->lost.push_back(attempt); }
+  CheckpointCoordinator* coordinator() override { return nullptr; }
   void onJobStatus(J from, J to) override { record_->jobs.emplace_back(from, to); }
   Result<std::vector<RestoredTask>> restoreFor(std::span<const int32_t> tasks) override {
     record_->restored.emplace_back(tasks.begin(), tasks.end());

@@ -73,6 +73,10 @@ class JobMaster final : public JobMasterGateway, public std::enable_shared_from_
   /// Requires: done.
   const JobResult& result() const;
 
+  /// Runs `request` on the actor with the checkpoint coordinator; with null where the job takes no checkpoints. False, and it never runs,
+  /// once the actor has ended.
+  bool withCoordinator(std::function<void(CheckpointCoordinator*)> request);
+
   // JobMasterGateway
   void updateTaskExecutionState(TaskStateUpdate update) override;
   void acknowledgeCheckpoint(AcknowledgeCheckpoint message) override;

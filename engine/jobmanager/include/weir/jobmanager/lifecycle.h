@@ -11,6 +11,8 @@
 
 namespace weir {
 
+class CheckpointCoordinator;
+
 /// What one task starts from.
 struct RestoredTask {
   int64_t checkpointId = 0;                        ///< 0: nothing to restore
@@ -26,6 +28,8 @@ class CheckpointLifecycle {
   virtual ~CheckpointLifecycle() = default;
   /// After each transition of a task's current attempt.
   virtual void onTaskState(int32_t task, ExecutionState from, ExecutionState to) = 0;
+  /// Its TaskManager is gone: it will not answer any more. Before the transition of its attempt.
+  virtual void onTaskLost(const ExecutionAttemptID& attempt, const std::shared_ptr<const Throwable>& cause) = 0;
   /// After each transition of the job.
   virtual void onJobStatus(JobStatus from, JobStatus to) = 0;
   /// `tasks` are about to be deployed (again), in new attempts: aborts what is pending of them, and gives the state of each from the latest
@@ -36,6 +40,8 @@ class CheckpointLifecycle {
   virtual void reportCheckpointMetrics(ReportCheckpointMetrics message) = 0;
   /// The job reached `status`, which is terminal. Calls `done` on the JobMaster, at once or later, when nothing is left to write or delete.
   virtual void shutdown(JobStatus status, std::function<void()> done) = 0;
+  /// For requests of users (REST, command line).
+  virtual CheckpointCoordinator* coordinator() = 0;
 };
 
 }  // namespace weir

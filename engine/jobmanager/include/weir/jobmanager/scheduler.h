@@ -74,7 +74,7 @@ class Scheduler final : private ExecutionGraphListener {
   const std::shared_ptr<const Throwable>& failure() const { return failure_; }
   int64_t restarts() const { return numRestarts_; }
   /// Where the current attempt of a task was sent; null before that and after its TaskManager was lost.
-  TaskExecutorGateway* gatewayOf(int32_t task) const { return places_[task].gateway.get(); }
+  const std::shared_ptr<TaskExecutorGateway>& gatewayOf(int32_t task) const { return places_[task].gateway; }
   const SlotPool& slots() const { return slots_; }
 
  private:
