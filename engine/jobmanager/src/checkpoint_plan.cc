@@ -2,22 +2,14 @@
 
 #include <algorithm>
 
+#include "weir/graph/connections.h"
+
 namespace weir {
 namespace {
 
 using ExceptionPtr = std::shared_ptr<const CheckpointException>;
 
 bool isFinished(const CheckpointExecution& execution) { return execution.state == ExecutionState::kFinished; }
-
-/// The producers that a consumer of a pointwise edge reads: [first, last). Flink: VertexInputInfoComputationUtils.
-std::pair<int32_t, int32_t> pointwiseProducers(int32_t producers, int32_t consumers, int32_t consumer) {
-  if (producers >= consumers) {
-    return {static_cast<int32_t>(int64_t{consumer} * producers / consumers),
-            static_cast<int32_t>(int64_t{consumer + 1} * producers / consumers)};
-  }
-  const auto only = static_cast<int32_t>(int64_t{consumer} * producers / consumers);
-  return {only, only + 1};
-}
 
 int32_t finishedSubtasks(const CheckpointPlan& plan, const CheckpointVertex& vertex) {
   const auto first = plan.tasks.begin() + vertex.firstTask;
@@ -35,9 +27,9 @@ bool hasRunningPredecessor(const CheckpointPlan& plan, const CheckpointVertex& v
   for (const CheckpointVertex::Input& input : vertex.inputs) {
     if (input.pattern != DistributionPattern::kPointwise) continue;  // none runs there: see hasActiveUpstream
     const CheckpointVertex& producer = plan.topology->vertices[input.vertex];
-    const auto [first, last] = pointwiseProducers(producer.parallelism, vertex.parallelism, subtask);
-    for (int32_t i = first; i < last; ++i)
-      if (!isFinished(plan.tasks[producer.firstTask + i])) return true;
+    const ConsumedSubpartitions consumed = consumedBy(input.pattern, producer.parallelism, vertex.parallelism, subtask);
+    const auto first = plan.tasks.begin() + producer.firstTask + consumed.firstProducer;
+    if (!std::all_of(first, first + consumed.producers, isFinished)) return true;
   }
   return false;
 }

@@ -51,7 +51,7 @@ class CheckpointRequestDecider {
     bool triggering = false;
     int32_t pending = 0;
     int32_t cleaning = 0;
-    std::optional<Nanos> lastCompletion;
+    std::optional<Nanos> lastCompletion{};
   };
 
   /// `rescheduleTrigger(delay)` sets the periodic timer anew.
