@@ -5,7 +5,7 @@
 
 #include "weir/base/ids.h"
 #include "weir/base/log.h"
-#include "weir/rpc/execution_state.h"
+#include "weir/task/execution_state.h"
 
 namespace weir {
 

@@ -10,7 +10,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/ids.h"
 #include "weir/graph/job_graph.h"
-#include "weir/rpc/execution_state.h"
+#include "weir/task/execution_state.h"
 #include "weir/rpc/gateways.h"
 #include "weir/snapshot/state_handles.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "weir/base/ids.h"
-#include "weir/rpc/execution_state.h"
+#include "weir/task/execution_state.h"
 #include "weir/snapshot/checkpoint_failure.h"
 #include "weir/snapshot/checkpoint_metrics.h"
 #include "weir/snapshot/checkpoint_options.h"

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "weir/base/mailbox.h"
+#include "weir/task/subtask_checkpoint_coordinator.h"
+#include "weir/task/task_input.h"
+#include "weir/task/task_times.h"
+
+namespace weir {
+
+/// The loop of one task: mails first, then input, then a wait; the only place where its operators run.
+///
+/// Flink: StreamTask with its MailboxProcessor. Threads: everything on the task's actor, except mailbox() and times().
+/// Life: restore(), invoke(), close(). close() alone after a failure.
+/// Invariants: between two batches the loop looks for mail; a snapshot never splits a batch; records are processed only while every output
+/// has a buffer in hand; the last barrier leads to its snapshot before another record is read.
+class StreamTask : private CheckpointableTask {
+ public:
+  StreamTask(const TaskFactory& factory, TaskEnvironment& environment, ExecutionContext& context, TaskTimes& times, Mailbox& mailbox);
+  ~StreamTask();
+
+  /// Operators have their state and are open; every output channel begins with the end of its recovery.
+  void restore();
+  /// Returns when all input was processed, acknowledged by all consumers and, with checkpoints on, covered by a completed checkpoint.
+  void invoke();
+  /// Cancels asynchronous parts and closes the operators. Never throws.
+  void close();
+
+  /// All inputs of the task; null for a source.
+  InputGate* inputGate() { return input_ ? &input_->gate() : nullptr; }
+
+  /// As mails of the task.
+  void triggerCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options);
+  void notifyCheckpointComplete(int64_t checkpointId);
+  void notifyCheckpointAborted(int64_t checkpointId, int64_t latestCompletedId);
+
+ private:
+  void triggerCheckpointOnBarrier(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, const CheckpointMetrics& metrics) override;
+  void abortCheckpointOnBarrier(int64_t checkpointId, const CheckpointException& why) override;
+  void resumeConsumption(int channel) override { input_->resumeConsumption(channel); }
+
+  void performCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics);
+  void runMails();
+  bool outputsAvailable() const;
+  void waitForOutputs();
+  void processSource();
+  void processInput();
+  void endData();
+  void waitForTheEnd();
+  bool allRecordsAcknowledged() const;
+
+  TaskEnvironment& environment_;
+  ExecutionContext& context_;
+  TaskTimes& times_;
+  Mailbox& mailbox_;
+  Logger log_;
+  OperatorChain chain_;
+  SubtaskCheckpointCoordinator checkpoints_;
+  std::unique_ptr<TaskInput> input_;  ///< null: a source
+  bool endOfData_ = false, endOfInput_ = false;
+  std::optional<int64_t> finalCheckpointMinId_;  ///< the first checkpoint taken after the end of data
+  bool finalCheckpointCompleted_ = false;
+  std::vector<Signal*> waitSignals_;
+};
+
+}  // namespace weir

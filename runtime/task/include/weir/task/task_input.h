@@ -1,0 +1,71 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "weir/barrier/checkpoint_barrier_handler.h"
+#include "weir/task/operator_chain.h"
+
+namespace weir {
+
+enum class InputStatus {
+  kMoreAvailable,
+  kNothingAvailable,
+  kEndOfData,   ///< said once: every channel has sent its last record; barriers may follow
+  kEndOfInput,  ///< every channel has ended
+};
+
+/// The network inputs of one task: polls its gates, cuts buffers into records for the head operator, and gives events to the barrier
+/// handler. Lives on its task.
+///
+/// Flink: StreamInputProcessor, StreamTaskNetworkInput and CheckpointedInputGate. Channels are numbered through all gates.
+class TaskInput {
+ public:
+  TaskInput(OperatorChain& chain, TaskEnvironment& environment, ExecutionContext& context);
+  /// Before anything else; the handler calls resumeConsumption() through its task.
+  void setBarrierHandler(std::unique_ptr<CheckpointBarrierHandler> handler) { handler_ = std::move(handler); }
+  CheckpointBarrierHandler& barrierHandler() { return *handler_; }
+  InputGate& gate() { return *gate_; }
+  int numberOfChannels() const { return static_cast<int>(channels_.size()); }
+
+  /// Reads at most one batch, or handles one event.
+  InputStatus emitNext();
+  /// What to wait for after kNothingAvailable.
+  Signal& available() { return gate_->available(); }
+  void resumeConsumption(int channel);
+  /// A checkpoint that the coordinator triggers here, because some upstream tasks have ended: every channel still open counts as if its
+  /// barrier had come. False if none is open.
+  bool triggerOnOpenChannels(const CheckpointBarrier& barrier);
+
+ private:
+  struct Channel {
+    int gate;
+    RecordDeserializer deserializer;
+    Buffer buffer{};  ///< being read
+    bool endOfData = false, ended = false, recovered = false;
+  };
+  struct Gate {
+    std::unique_ptr<ElementReader> reader;
+    int firstChannel, channels;
+    int openData, recovering;  ///< channels without EndOfData; channels whose recovery has not ended
+    int headInput;
+  };
+
+  InputStatus readCurrent();
+  InputStatus onEvent(int channel, const RuntimeEvent& event);
+  InputStatus onEndOfData(int channel);
+  void onEndOfRecovery(int channel);
+
+  OperatorChain& chain_;
+  ExecutionContext& context_;
+  std::unique_ptr<CheckpointBarrierHandler> handler_;
+  std::unique_ptr<UnionInputGate> union_;  ///< null: one gate
+  InputGate* gate_;                        ///< all channels
+  std::vector<Channel> channels_;
+  std::vector<Gate> gates_;
+  std::vector<int> openGatesOfInput_;  ///< by head input: gates with data to come
+  int openChannels_ = 0, openDataChannels_ = 0;
+  int current_ = -1;  ///< the channel whose buffer is being read
+};
+
+}  // namespace weir

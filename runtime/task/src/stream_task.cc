@@ -1,0 +1,176 @@
+#include "weir/task/stream_task.h"
+
+#include "weir/barrier/checkpoint_barrier_tracker.h"
+#include "weir/barrier/single_checkpoint_barrier_handler.h"
+#include "weir/base/check.h"
+
+namespace weir {
+
+StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment, ExecutionContext& context, TaskTimes& times, Mailbox& mailbox)
+    : environment_(environment),
+      context_(context),
+      times_(times),
+      mailbox_(mailbox),
+      log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.StreamTask"),
+      chain_(factory, environment, context),
+      checkpoints_(environment, context, chain_) {
+  if (environment.gates.empty()) return;
+  input_ = std::make_unique<TaskInput>(chain_, environment, context);
+  const Logger log(environment.world.log, "org.apache.flink.streaming.runtime.io.checkpointing.SingleCheckpointBarrierHandler");
+  const int channels = input_->numberOfChannels();
+  const bool afterFinish = environment.settings.checkpointsAfterTasksFinish;
+  CheckpointableTask& self = *this;
+  if (environment.settings.exactlyOnce)
+    input_->setBarrierHandler(std::make_unique<SingleCheckpointBarrierHandler>(SingleCheckpointBarrierHandler::Options{channels, afterFinish},
+                                                                               self, context.clock(), log, environment.taskName()));
+  else
+    input_->setBarrierHandler(std::make_unique<CheckpointBarrierTracker>(CheckpointBarrierTracker::Options{channels, afterFinish}, self,
+                                                                         context.clock(), log, environment.taskName()));
+}
+
+StreamTask::~StreamTask() = default;
+
+void StreamTask::restore() {
+  chain_.broadcastEvent(EndOfChannelState{});
+  chain_.initializeState();
+  chain_.open();
+}
+
+void StreamTask::invoke() {
+  times_.start(context_.clock());
+  context_.setWaitObserver(&times_);
+  while (!endOfInput_) {
+    if (mailbox_.looksNonEmpty()) runMails();
+    if (!outputsAvailable()) {
+      waitForOutputs();
+    } else if (input_) {
+      processInput();
+    } else {
+      processSource();
+    }
+  }
+  waitForTheEnd();
+}
+
+void StreamTask::runMails() {
+  while (auto mail = mailbox_.tryTake()) mail->run();
+}
+
+bool StreamTask::outputsAvailable() const {
+  for (const auto& partition : environment_.partitions)
+    if (!partition->isAvailable()) return false;
+  return true;
+}
+
+void StreamTask::waitForOutputs() {
+  waitSignals_.assign({&mailbox_.available()});
+  for (const auto& partition : environment_.partitions) {
+    Signal& available = partition->available();
+    available.reset();
+    if (!partition->isAvailable()) waitSignals_.push_back(&available);
+  }
+  if (waitSignals_.size() > 1) context_.wait(WaitReason::kOutput, waitSignals_);
+}
+
+void StreamTask::processSource() {
+  auto& source = static_cast<SourceOperatorBase&>(chain_.head());
+  const SourceStatus status = source.emitNext(chain_.batchSize());
+  switch (status.kind) {
+    case SourceStatus::Kind::kMoreAvailable: context_.bill(static_cast<int64_t>(chain_.batchSize())); break;
+    case SourceStatus::Kind::kNothingUntil: context_.wait(WaitReason::kInputOrMail, {&mailbox_.available()}, status.until); break;
+    case SourceStatus::Kind::kEndOfInput:
+      endData();
+      endOfInput_ = true;
+      break;
+  }
+}
+
+void StreamTask::processInput() {
+  switch (input_->emitNext()) {
+    case InputStatus::kMoreAvailable: break;
+    case InputStatus::kNothingAvailable:
+      context_.wait(WaitReason::kInputOrMail, {&input_->available(), &mailbox_.available()});
+      break;
+    case InputStatus::kEndOfData: endData(); break;
+    case InputStatus::kEndOfInput: endOfInput_ = true; break;
+  }
+}
+
+void StreamTask::endData() {
+  chain_.finish();
+  endOfData_ = true;
+  for (const auto& partition : environment_.partitions) partition->notifyEndOfData(StopMode::DRAIN);
+}
+
+bool StreamTask::allRecordsAcknowledged() const {
+  for (const auto& partition : environment_.partitions)
+    if (!partition->isAllDataProcessed()) return false;
+  return true;
+}
+
+void StreamTask::waitForTheEnd() {
+  // Consumers must have read everything, and one checkpoint must cover the end: only its completion commits what sinks hold back.
+  const bool finalCheckpoint = environment_.settings.checkpointingEnabled && environment_.settings.checkpointsAfterTasksFinish;
+  while (!allRecordsAcknowledged() || (finalCheckpoint && !finalCheckpointCompleted_)) {
+    runMails();
+    waitSignals_.assign({&mailbox_.available()});
+    for (const auto& partition : environment_.partitions) {
+      Signal& acknowledged = partition->allDataProcessed();
+      acknowledged.reset();
+      if (!partition->isAllDataProcessed()) waitSignals_.push_back(&acknowledged);
+    }
+    if (waitSignals_.size() > 1 || (finalCheckpoint && !finalCheckpointCompleted_)) context_.wait(WaitReason::kInputOrMail, waitSignals_);
+  }
+}
+
+void StreamTask::close() {
+  checkpoints_.close();
+  try {
+    chain_.close();
+  } catch (...) {
+    log_.error("Closing {} failed.\n{}", environment_.taskName(), Throwable::from(std::current_exception())->trace());
+  }
+  context_.setWaitObserver(nullptr);
+}
+
+void StreamTask::triggerCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options) {
+  if (input_ && input_->triggerOnOpenChannels({checkpoint.checkpointId, checkpoint.timestampMs, options})) return;
+  CheckpointMetrics metrics;
+  metrics.checkpointStartDelayNanos = 1'000'000 * std::max<int64_t>(0, context_.clock().epochMillis() - checkpoint.timestampMs);
+  performCheckpoint(checkpoint, options, metrics);
+}
+
+void StreamTask::triggerCheckpointOnBarrier(const CheckpointMetaData& checkpoint, const CheckpointOptions& options,
+                                            const CheckpointMetrics& metrics) {
+  performCheckpoint(checkpoint, options, metrics);
+}
+
+void StreamTask::abortCheckpointOnBarrier(int64_t checkpointId, const CheckpointException& why) {
+  checkpoints_.abortCheckpointOnBarrier(checkpointId, why);
+}
+
+void StreamTask::performCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics) {
+  const int64_t id = checkpoint.checkpointId;
+  log_.debug("Starting checkpoint {} {} on task {}", id, toString(options.type, options.format), environment_.taskName());
+  if (endOfData_ && !finalCheckpointMinId_) finalCheckpointMinId_ = id;
+  try {
+    checkpoints_.checkpointState(checkpoint, options, metrics);
+  } catch (const TaskCancelled&) {
+    throw;
+  } catch (...) {
+    throw Throwable("java.io.IOException", "Could not perform checkpoint " + std::to_string(id) + " for operator " + environment_.taskName() + ".",
+                    Throwable::from(std::current_exception()));
+  }
+}
+
+void StreamTask::notifyCheckpointComplete(int64_t checkpointId) {
+  checkpoints_.notifyCheckpointComplete(checkpointId);
+  if (finalCheckpointMinId_ && checkpoints_.latestCompletedId() >= *finalCheckpointMinId_) finalCheckpointCompleted_ = true;
+}
+
+void StreamTask::notifyCheckpointAborted(int64_t checkpointId, int64_t latestCompletedId) {
+  checkpoints_.notifyCheckpointAborted(checkpointId, latestCompletedId);
+  if (finalCheckpointMinId_ && checkpoints_.latestCompletedId() >= *finalCheckpointMinId_) finalCheckpointCompleted_ = true;
+}
+
+}  // namespace weir

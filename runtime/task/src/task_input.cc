@@ -1,0 +1,114 @@
+#include "weir/task/task_input.h"
+
+#include "weir/base/check.h"
+#include "weir/record/event_serializer.h"
+
+namespace weir {
+
+TaskInput::TaskInput(OperatorChain& chain, TaskEnvironment& environment, ExecutionContext& context) : chain_(chain), context_(context) {
+  std::vector<SingleInputGate*> single;
+  for (size_t g = 0; g < environment.gates.size(); ++g) {
+    const int gate = static_cast<int>(g), count = environment.gates[g]->numberOfChannels(), headInput = chain.headInputOf(gate);
+    gates_.push_back({chain.createReader(gate), static_cast<int>(channels_.size()), count, count, count, headInput});
+    for (int c = 0; c < count; ++c)
+      channels_.push_back({gate, RecordDeserializer(fmt::format("channel {} of gate {} of {}", c, g, environment.taskName()))});
+    if (openGatesOfInput_.size() <= static_cast<size_t>(headInput)) openGatesOfInput_.resize(static_cast<size_t>(headInput) + 1);
+    ++openGatesOfInput_[static_cast<size_t>(headInput)];
+    single.push_back(environment.gates[g].get());
+  }
+  openChannels_ = openDataChannels_ = static_cast<int>(channels_.size());
+  if (single.size() == 1) {
+    gate_ = single.front();
+  } else {
+    union_ = std::make_unique<UnionInputGate>(single);
+    gate_ = union_.get();
+  }
+}
+
+InputStatus TaskInput::emitNext() {
+  if (current_ >= 0) return readCurrent();
+  auto polled = gate_->pollNext();
+  if (!polled) return gate_->isFinished() ? InputStatus::kEndOfInput : InputStatus::kNothingAvailable;
+  Channel& channel = channels_[static_cast<size_t>(polled->channelIndex)];
+  if (!polled->isBuffer()) {
+    auto event = EventSerializer::decode(polled->buffer.bytes());
+    if (event.has_error()) throw Throwable("java.io.IOException", event.error().in(channel.deserializer.channel()).message);
+    return onEvent(polled->channelIndex, *event);
+  }
+  handler_->addProcessedBytes(polled->buffer.size());
+  channel.buffer = std::move(polled->buffer);
+  channel.deserializer.setNextBuffer(channel.buffer.bytes());
+  current_ = polled->channelIndex;
+  return readCurrent();
+}
+
+InputStatus TaskInput::readCurrent() {
+  Channel& channel = channels_[static_cast<size_t>(current_)];
+  ControlElement control;
+  bool hasControl = false;
+  size_t records = 0;
+  const bool more = gates_[static_cast<size_t>(channel.gate)].reader->read(channel.deserializer, chain_.batchSize(), control, hasControl, records);
+  if (!more) {
+    channel.buffer.reset();
+    current_ = -1;
+  }
+  context_.bill(static_cast<int64_t>(records));
+  if (hasControl) throw Throwable("java.lang.IllegalStateException", "a control element came on " + channel.deserializer.channel());
+  return InputStatus::kMoreAvailable;
+}
+
+InputStatus TaskInput::onEvent(int channel, const RuntimeEvent& event) {
+  if (const auto* barrier = std::get_if<CheckpointBarrier>(&event)) {
+    handler_->processBarrier(*barrier, channel, false);
+  } else if (const auto* marker = std::get_if<CancelCheckpointMarker>(&event)) {
+    handler_->processCancellationBarrier(marker->checkpointId, channel);
+  } else if (std::holds_alternative<EndOfData>(event)) {
+    return onEndOfData(channel);
+  } else if (std::holds_alternative<EndOfChannelState>(event)) {
+    onEndOfRecovery(channel);
+  } else if (std::holds_alternative<EndOfPartition>(event)) {
+    channels_[static_cast<size_t>(channel)].ended = true;
+    --openChannels_;
+    handler_->processEndOfPartition(channel);
+  } else {
+    throw Throwable("java.io.IOException", "unexpected event " + toString(event) + " on " + channels_[static_cast<size_t>(channel)].deserializer.channel());
+  }
+  return InputStatus::kMoreAvailable;
+}
+
+InputStatus TaskInput::onEndOfData(int channel) {
+  Channel& state = channels_[static_cast<size_t>(channel)];
+  WEIR_CHECK(!state.endOfData, "{} ended its data twice", state.deserializer.channel());
+  state.endOfData = true;
+  Gate& gate = gates_[static_cast<size_t>(state.gate)];
+  gate_->channel(channel).acknowledgeAllRecordsProcessed();
+  --openDataChannels_;
+  if (--gate.openData == 0 && --openGatesOfInput_[static_cast<size_t>(gate.headInput)] == 0) chain_.endHeadInput(gate.headInput);
+  return openDataChannels_ == 0 ? InputStatus::kEndOfData : InputStatus::kMoreAvailable;
+}
+
+void TaskInput::onEndOfRecovery(int channel) {
+  // Every channel of the gate waits for the last one: only then is all recovered data of the gate in front of all new data.
+  Channel& state = channels_[static_cast<size_t>(channel)];
+  WEIR_CHECK(!state.recovered, "{} ended its recovery twice", state.deserializer.channel());
+  state.recovered = true;
+  Gate& gate = gates_[static_cast<size_t>(state.gate)];
+  if (--gate.recovering > 0) return;
+  for (int c = 0; c < gate.channels; ++c) gate_->channel(gate.firstChannel + c).resumeConsumption();
+}
+
+void TaskInput::resumeConsumption(int channel) {
+  if (!channels_[static_cast<size_t>(channel)].ended) gate_->channel(channel).resumeConsumption();
+}
+
+bool TaskInput::triggerOnOpenChannels(const CheckpointBarrier& barrier) {
+  bool any = false;
+  for (size_t c = 0; c < channels_.size(); ++c) {
+    if (channels_[c].ended) continue;
+    any = true;
+    handler_->processBarrier(barrier, static_cast<int>(c), true);
+  }
+  return any;
+}
+
+}  // namespace weir
