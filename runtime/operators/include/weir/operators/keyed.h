@@ -1,0 +1,235 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <type_traits>
+
+#include "weir/exchange/key_groups.h"
+#include "weir/operators/stateless.h"
+
+namespace weir {
+
+/// How a key is taken from a record: any callable on `const T&`, or a member pointer. A key returned by reference is not copied.
+template <class T, class KeyFn>
+using KeyOf = std::remove_cvref_t<std::invoke_result_t<const KeyFn&, const T&>>;
+
+/// Points at the keys of a batch; holds copies only where the selector returns values.
+template <class T, class KeyFn>
+class BatchKeys {
+ public:
+  using Key = KeyOf<T, KeyFn>;
+  static constexpr bool kByReference = std::is_lvalue_reference_v<std::invoke_result_t<const KeyFn&, const T&>>;
+
+  explicit BatchKeys(KeyFn keyFn) : keyFn_(std::move(keyFn)) {}
+  /// Valid until the records change or the next call. Requires: at most kMaxBatch records.
+  std::span<const Key* const> of(std::span<StreamRecord<T>> records) {
+    for (size_t i = 0; i < records.size(); ++i) {
+      if constexpr (kByReference) {
+        pointers_[i] = &std::invoke(keyFn_, std::as_const(records[i].value));
+      } else {
+        values_[i] = std::invoke(keyFn_, std::as_const(records[i].value));
+        pointers_[i] = &values_[i];
+      }
+    }
+    return {pointers_.data(), records.size()};
+  }
+  Key one(const T& value) const { return std::invoke(keyFn_, value); }
+
+ private:
+  struct None {};
+  KeyFn keyFn_;
+  std::array<const Key*, kMaxBatch> pointers_;
+  [[no_unique_address]] std::conditional_t<kByReference, None, std::array<Key, kMaxBatch>> values_{};
+};
+
+/// Makes the keyed backend of a keyed operator; what `createKeyedState` of all of them does.
+template <class K>
+std::unique_ptr<KeyedStateBackend<K>> makeKeyedBackend(const KeyedStateBackendFactory<K>& factory, TaskEnvironment& environment,
+                                                       ExecutionContext& context) {
+  KeyedStateBackendParameters parameters;
+  parameters.range = keyGroupRangeForOperatorIndex(environment.subtask(), environment.parallelism, environment.maxParallelism);
+  parameters.maxParallelism = environment.maxParallelism;
+  parameters.random = Random(context.random().next());
+  return factory(parameters);
+}
+
+/// A running reduction: each record is folded into the value of its key, which is then emitted. `reduce(T& accumulated, const T& value)`
+/// changes the first in place. Works in batches. Flink: StreamGroupedReduceOperator.
+template <class T, class KeyFn, class Reduce>
+class KeyedReduceOperator final : public OneInputOperator<T> {
+ public:
+  using Key = KeyOf<T, KeyFn>;
+  KeyedReduceOperator(OperatorSetup setup, KeyFn keyFn, Reduce reduce, KeyedStateBackendFactory<Key> backend)
+      : OneInputOperator<T>(std::move(setup)), keys_(std::move(keyFn)), reduce_(std::move(reduce)), backendFactory_(std::move(backend)) {}
+
+ protected:
+  std::unique_ptr<AnyKeyedStateBackend> createKeyedState() override {
+    auto backend = makeKeyedBackend<Key>(backendFactory_, this->environment(), this->context());
+    typedBackend_ = backend.get();
+    return backend;
+  }
+  void onInitializeState(bool) override {
+    slots_.emplace(stateOrThrow(typedBackend_->valueSlots(ValueStateDescriptor<T>{.name = "_op_state"})));
+  }
+
+  void process(std::span<StreamRecord<T>> records) override {
+    std::array<T*, kMaxBatch> values;
+    std::array<bool, kMaxBatch> created;
+    slots_->get(keys_.of(records), values.data(), created.data());
+    for (size_t i = 0; i < records.size(); ++i) {
+      if (created[i]) {
+        *values[i] = records[i].value;
+      } else {
+        reduce_(*values[i], std::as_const(records[i].value));
+        records[i].value = *values[i];
+      }
+    }
+    OperatorMetrics::add(this->metrics().numRecordsOut, records.size());
+    this->template output<T>().collect(records);
+  }
+
+ private:
+  BatchKeys<T, KeyFn> keys_;
+  Reduce reduce_;
+  KeyedStateBackendFactory<Key> backendFactory_;
+  KeyedStateBackend<Key>* typedBackend_ = nullptr;  ///< owned by StreamOperator
+  std::optional<ValueSlots<Key, T>> slots_;
+};
+
+/// What open() of a keyed function gets: its state, by descriptor. Flink: RuntimeContext of a keyed stream.
+template <class K>
+class KeyedRuntimeContext : public RuntimeContext {
+ public:
+  KeyedRuntimeContext(TaskEnvironment& environment, ExecutionContext& context, KeyedStateBackend<K>& backend)
+      : RuntimeContext(environment, context), backend_(backend) {}
+  /// ValueState, ListState, MapState, ReducingState or AggregatingState, as the descriptor says.
+  template <class Descriptor>
+  auto state(const Descriptor& descriptor) {
+    return stateOrThrow(backend_.state(descriptor));
+  }
+
+ private:
+  KeyedStateBackend<K>& backend_;
+};
+
+/// Adds the current key. Flink: KeyedProcessFunction.Context.
+template <class K>
+class KeyedProcessContext : public ProcessContext {
+ public:
+  const K& currentKey() const { return backend_->currentKey(); }
+  void setBackend(KeyedStateBackend<K>& backend) { backend_ = &backend; }
+
+ private:
+  KeyedStateBackend<K>* backend_ = nullptr;
+};
+
+/// What the two keyed process operators share: the backend, and open() with state. `Base` is their operator class.
+template <class Base, class K, class F>
+class KeyedFunctionOperator : public FunctionOperator<Base, F> {
+ public:
+  KeyedFunctionOperator(OperatorSetup setup, F function, KeyedStateBackendFactory<K> backend)
+      : FunctionOperator<Base, F>(std::move(setup), std::move(function)), backendFactory_(std::move(backend)) {}
+
+  void open() override {
+    if constexpr (requires(F& f, KeyedRuntimeContext<K>& c) { f.open(c); }) {
+      KeyedRuntimeContext<K> runtime(this->environment(), this->context(), *backend_);
+      this->function_.open(runtime);
+    }
+  }
+
+ protected:
+  std::unique_ptr<AnyKeyedStateBackend> createKeyedState() override {
+    auto backend = makeKeyedBackend<K>(backendFactory_, this->environment(), this->context());
+    backend_ = backend.get();
+    return backend;
+  }
+
+  KeyedStateBackend<K>* backend_ = nullptr;  ///< owned by StreamOperator
+
+ private:
+  KeyedStateBackendFactory<K> backendFactory_;
+};
+
+/// `f.processElement(const In&, KeyedProcessContext<K>&, Collector<Out>&)` with state of the record's key. Flink: KeyedProcessOperator.
+template <class In, class Out, class KeyFn, class F>
+class KeyedProcessOperator final : public KeyedFunctionOperator<OneInputOperator<In>, KeyOf<In, KeyFn>, F> {
+ public:
+  using Key = KeyOf<In, KeyFn>;
+  using Base = KeyedFunctionOperator<OneInputOperator<In>, Key, F>;
+  KeyedProcessOperator(OperatorSetup setup, KeyFn keyFn, F function, KeyedStateBackendFactory<Key> backend)
+      : Base(std::move(setup), std::move(function), std::move(backend)),
+        keyFn_(std::move(keyFn)),
+        counted_(this->template output<Out>(), this->metrics()),
+        collector_(counted_) {}
+
+  void open() override {
+    processContext_.bind(this->context(), this->sideOutputs());
+    processContext_.setBackend(*this->backend_);
+    Base::open();
+  }
+
+ protected:
+  void process(std::span<StreamRecord<In>> records) override {
+    for (auto& record : records) {
+      this->backend_->setCurrentKey(std::invoke(keyFn_, std::as_const(record.value)));
+      collector_.setTimestampOf(record);
+      processContext_.set(record);
+      this->function_.processElement(std::as_const(record.value), processContext_, collector_);
+    }
+  }
+
+ private:
+  KeyFn keyFn_;
+  CountingOutput<Out> counted_;
+  Collector<Out> collector_;
+  KeyedProcessContext<Key> processContext_;
+};
+
+/// Two keyed streams with one key type: processElement1 and processElement2 see the same state. Flink: KeyedCoProcessOperator.
+template <class In1, class In2, class Out, class KeyFn1, class KeyFn2, class F>
+class KeyedCoProcessOperator final : public KeyedFunctionOperator<TwoInputOperator<In1, In2>, KeyOf<In1, KeyFn1>, F> {
+ public:
+  using Key = KeyOf<In1, KeyFn1>;
+  using Base = KeyedFunctionOperator<TwoInputOperator<In1, In2>, Key, F>;
+  static_assert(std::same_as<Key, KeyOf<In2, KeyFn2>>, "Connected keyed streams need keys of the same type");
+  KeyedCoProcessOperator(OperatorSetup setup, KeyFn1 keyFn1, KeyFn2 keyFn2, F function, KeyedStateBackendFactory<Key> backend)
+      : Base(std::move(setup), std::move(function), std::move(backend)),
+        keyFn1_(std::move(keyFn1)),
+        keyFn2_(std::move(keyFn2)),
+        counted_(this->template output<Out>(), this->metrics()),
+        collector_(counted_) {}
+
+  void open() override {
+    processContext_.bind(this->context(), this->sideOutputs());
+    processContext_.setBackend(*this->backend_);
+    Base::open();
+  }
+
+ protected:
+  void processFirst(std::span<StreamRecord<In1>> records) override {
+    for (auto& record : records) {
+      this->backend_->setCurrentKey(std::invoke(keyFn1_, std::as_const(record.value)));
+      collector_.setTimestampOf(record);
+      processContext_.set(record);
+      this->function_.processElement1(std::as_const(record.value), processContext_, collector_);
+    }
+  }
+  void processSecond(std::span<StreamRecord<In2>> records) override {
+    for (auto& record : records) {
+      this->backend_->setCurrentKey(std::invoke(keyFn2_, std::as_const(record.value)));
+      collector_.setTimestampOf(record);
+      processContext_.set(record);
+      this->function_.processElement2(std::as_const(record.value), processContext_, collector_);
+    }
+  }
+
+ private:
+  KeyFn1 keyFn1_;
+  KeyFn2 keyFn2_;
+  CountingOutput<Out> counted_;
+  Collector<Out> collector_;
+  KeyedProcessContext<Key> processContext_;
+};
+
+}  // namespace weir
