@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Rules of the house that a compiler does not check: layering, banned words, line and file lengths.
 
-usage: lint.py [--full] [--fix] [--root DIR]
+usage: lint.py [--full] [--fix] [--root DIR] [FOLDER ...]
 
 --full also compiles each header of the rooms alone (with ccache, where there is one). --fix first wraps the C++ lines that are too
-long, and no others, with clang-format, which nothing else needs. Prints FILE:LINE: RULE: what is wrong and what to do; exits 1 if a rule is broken. Warnings do not fail. A line may be exempted where the rule's purpose does not apply:
+long, and no others, with clang-format, which nothing else needs. With folders only their files are wrapped and reported. Prints
+FILE:LINE: RULE: what is wrong and what to do; exits 1 if a rule is broken. Warnings do not fail. A line may be exempted where the rule's purpose does not apply:
     std::thread helper(run);  // lint: allow thread, this is the test of the executor itself
 """
 import argparse
@@ -117,15 +118,15 @@ def without_comments(lines):
 
 
 class Lint:
-    def __init__(self, root, rooms):
-        self.root, self.rooms = Path(root), rooms
+    def __init__(self, root, rooms, folders=()):
+        self.root, self.rooms, self.folders = Path(root), rooms, tuple(folders)
         self.errors, self.warnings = [], []
 
     def error(self, path, line, rule, text):
         self.errors.append(f"{path}:{line}: {rule}: {text}")
 
     def files(self):
-        """Every file of the checkout that is not ignored, as paths relative to the root."""
+        """Every file of the checkout, or of the folders asked for, that is not ignored, as paths relative to the root."""
         git = subprocess.run(["git", "-C", self.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                              capture_output=True, text=True, check=False)
         if git.returncode == 0:
@@ -133,7 +134,8 @@ class Lint:
         else:  # an unpacked archive
             paths = {str(path.relative_to(self.root)) for path in self.root.rglob("*")}
             paths = {path for path in paths if not path.startswith(("build/", ".git/"))}
-        return sorted(path for path in paths if path and (self.root / path).is_file() and not path.startswith(SKIPPED))
+        return sorted(path for path in paths if path and (self.root / path).is_file() and not path.startswith(SKIPPED)
+                      and (not self.folders or path.startswith(self.folders)))
 
     def check(self):
         for path in self.files():
@@ -234,9 +236,10 @@ def main():
     parser = argparse.ArgumentParser(description="Checks the rules of the house.")
     parser.add_argument("--full", action="store_true", help="also compile each header alone")
     parser.add_argument("--fix", action="store_true", help="first wrap C++ lines that are too long; needs clang-format")
+    parser.add_argument("folders", nargs="*", help="folders, or beginnings of paths, from the root")
     parser.add_argument("--root", default=Path(__file__).resolve().parents[2])
     arguments = parser.parse_args()
-    lint = Lint(arguments.root, read_rooms((Path(arguments.root) / "tests/lint/rooms.txt").read_text()))
+    lint = Lint(arguments.root, read_rooms((Path(arguments.root) / "tests/lint/rooms.txt").read_text()), arguments.folders)
     if arguments.fix and not lint.wrap_long_lines():
         print("clang-format is not installed: apt-get install clang-format", file=sys.stderr)
         return 3

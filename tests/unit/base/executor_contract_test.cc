@@ -335,9 +335,9 @@ TYPED_TEST(ExecutorContract, TheMeanOfASleptCostIsExact) {
 
 TYPED_TEST(ExecutorContract, TheMeanOfASpunCostIsExact) {
   double best = 1;
-  for (int attempt = 0; attempt < 5 && best > 0.02; ++attempt) {
+  for (int attempt = 0; attempt < 200 && best > 0.02; ++attempt) {  // short ones: a busy machine takes the core away for milliseconds
     this->run([&](ExecutionContext& context) {
-      constexpr int kRecords = 10'000;
+      constexpr int kRecords = 1'000;
       const Nanos from = context.clock().monotonic();
       for (int i = 0; i < kRecords; ++i) context.spend(700ns, CostMode::kSpin);
       const double took = static_cast<double>((context.clock().monotonic() - from).count());
