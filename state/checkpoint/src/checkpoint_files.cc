@@ -26,7 +26,8 @@ Result<std::string> localPath(std::string_view text) {
   return std::string(text);
 }
 
-Result<void> writeMetadataFile(FileSystem& files, const std::string& folder, const CheckpointMetadata& metadata, bool sync, Random& random) {
+Result<void> writeMetadataFile(FileSystem& files, const std::string& folder, const CheckpointMetadata& metadata, bool sync,
+                               Random& random) {
   WEIR_ASSIGN(const auto bytes, writeMetadata(metadata));
   const std::string path = fmt::format("{}/{}", folder, kMetadataFileName);
   if (files.exists(path)) return Error{ErrorCode::kAlreadyExists, fmt::format("{} exists already and is not overwritten", path)};
@@ -120,7 +121,8 @@ Result<std::vector<std::string>> completedCheckpoints(FileSystem& files, const s
   std::vector<std::pair<int64_t, std::string>> found;
   for (const auto& name : names) {
     const std::string folder = jobFolder + "/" + name;
-    if (auto id = checkpointNumber(name); id && files.exists(fmt::format("{}/{}", folder, kMetadataFileName))) found.emplace_back(*id, folder);
+    if (auto id = checkpointNumber(name); id && files.exists(fmt::format("{}/{}", folder, kMetadataFileName)))
+      found.emplace_back(*id, folder);
   }
   std::sort(found.rbegin(), found.rend());
   std::vector<std::string> folders;

@@ -28,7 +28,8 @@ constexpr std::string_view kCheckpointType =
 constexpr std::string_view kSharingStrategy = "~r\0\x45org.apache.flink.runtime.checkpoint.SnapshotType$SharingFilesStrategy"sv;
 
 constexpr std::string_view kSavepointType =
-    "sr\0\x31org.apache.flink.runtime.checkpoint.SavepointType\xa0\x87\xd3\x08\xa4X\x14\xb8\x02\0\x03L\0\x0a" "formatTypet\0\x35Lorg/apache/"
+    "sr\0\x31org.apache.flink.runtime.checkpoint.SavepointType\xa0\x87\xd3\x08\xa4X\x14\xb8\x02\0\x03L\0\x0a"
+    "formatTypet\0\x35Lorg/apache/"
     "flink/core/execution/SavepointFormatType;L\0\x04namet\0\x12Ljava/lang/String;L\0\x14postCheckpointActiont\0HLorg/apache/flink/"
     "runtime/checkpoint/SavepointType$PostCheckpointAction;xp"sv;
 constexpr std::string_view kFormatType = "~r\0\x33org.apache.flink.core.execution.SavepointFormatType"sv;
@@ -65,7 +66,8 @@ std::string typeObject(SnapshotType type, SavepointFormat format) {
 
 template <class P>
 auto flagsOf(P& p) {
-  return std::array{&p.discardCancelled, &p.discardFailed, &p.discardFinished, &p.discardSubsumed, &p.discardSuspended, &p.forced, &p.unclaimed};
+  return std::array{&p.discardCancelled, &p.discardFailed, &p.discardFinished, &p.discardSubsumed,
+                    &p.discardSuspended, &p.forced,        &p.unclaimed};
 }
 
 }  // namespace

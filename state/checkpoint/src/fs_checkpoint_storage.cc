@@ -114,14 +114,15 @@ class InlineInput final : public CheckpointStateInput {
 
 class FileInput final : public CheckpointStateInput {
  public:
-  FileInput(std::unique_ptr<ReadableFile> file, std::string path, int64_t size) : file_(std::move(file)), path_(std::move(path)), size_(size) {}
+  FileInput(std::unique_ptr<ReadableFile> file, std::string path, int64_t size)
+      : file_(std::move(file)), path_(std::move(path)), size_(size) {}
   int64_t size() const override { return size_; }
   Result<void> readAt(int64_t offset, std::span<std::byte> into) override {
     if (offset < 0) return Error{ErrorCode::kCorrupt, fmt::format("the state file {} has no byte {}", path_, offset)};
     WEIR_ASSIGN(const size_t n, file_->readAt(static_cast<uint64_t>(offset), into));
     if (n == into.size()) return {};
-    return Error{ErrorCode::kCorrupt,
-                 fmt::format("the state file {} ends at byte {}, {} more are needed", path_, static_cast<uint64_t>(offset) + n, into.size() - n)};
+    return Error{ErrorCode::kCorrupt, fmt::format("the state file {} ends at byte {}, {} more are needed", path_,
+                                                  static_cast<uint64_t>(offset) + n, into.size() - n)};
   }
 
  private:
@@ -155,8 +156,8 @@ Result<std::vector<std::byte>> readAll(CheckpointWorkerStorage& storage, const S
   return bytes;
 }
 
-Result<std::unique_ptr<FsCheckpointStorage>> FsCheckpointStorage::create(FileSystem& files, const JobID& job, FsCheckpointStorageOptions options,
-                                                                         Random random) {
+Result<std::unique_ptr<FsCheckpointStorage>> FsCheckpointStorage::create(FileSystem& files, const JobID& job,
+                                                                         FsCheckpointStorageOptions options, Random random) {
   WEIR_ASSIGN(std::string directory, localPath(options.directory));
   return std::unique_ptr<FsCheckpointStorage>(new FsCheckpointStorage(files, std::move(directory), job, std::move(options), random));
 }
@@ -176,8 +177,10 @@ std::string FsCheckpointStorage::uuid() {
 
 std::string FsCheckpointStorage::checkpointFolder(int64_t checkpointId) const { return fmt::format("{}/chk-{}", jobFolder_, checkpointId); }
 
-std::shared_ptr<CheckpointStreamFactory> FsCheckpointStorage::resolveCheckpointLocation(int64_t checkpointId, std::span<const uint8_t> location) {
-  return std::make_shared<Factory>(*this, location.empty() ? Result<std::string>(checkpointFolder(checkpointId)) : decodeLocation(location));
+std::shared_ptr<CheckpointStreamFactory> FsCheckpointStorage::resolveCheckpointLocation(int64_t checkpointId,
+                                                                                        std::span<const uint8_t> location) {
+  return std::make_shared<Factory>(*this,
+                                   location.empty() ? Result<std::string>(checkpointFolder(checkpointId)) : decodeLocation(location));
 }
 
 Result<std::unique_ptr<CheckpointStateInput>> FsCheckpointStorage::open(const StreamHandle& handle) {

@@ -25,7 +25,8 @@ class MetadataReader {
     }
     const int32_t version = in_.readInt();
     if (in_.ok() && version != CheckpointMetadata::kVersion) {
-      return Error{ErrorCode::kUnsupported, fmt::format("{} has metadata version {}; Weir reads version 6, that of Flink 2.1 to 2.3", path_, version)};
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("{} has metadata version {}; Weir reads version 6, that of Flink 2.1 to 2.3", path_, version)};
     }
     m.checkpointId = in_.readLong();
     const size_t masters = count(8);

@@ -10,7 +10,8 @@ namespace {
 class Tracker : public testing::Test {
  protected:
   void open(int channels, bool checkpointsAfterTasksFinish = true) {
-    tracker_.emplace(CheckpointBarrierTracker::Options{channels, checkpointsAfterTasksFinish}, task_, clock_, Logger(log_, "tracker"), "sink (1/1)#0");
+    tracker_.emplace(CheckpointBarrierTracker::Options{channels, checkpointsAfterTasksFinish}, task_, clock_, Logger(log_, "tracker"),
+                     "sink (1/1)#0");
   }
   void on(int64_t id, int channel) { tracker_->processBarrier(barrier(id, 1000, AlignmentType::kAtLeastOnce), channel, false); }
 

@@ -19,7 +19,8 @@ class TestClock final : public Clock {
 /// Writes down what a barrier handler asks for, in order.
 class RecordingTask final : public CheckpointableTask {
  public:
-  void triggerCheckpointOnBarrier(const CheckpointMetaData& checkpoint, const CheckpointOptions&, const CheckpointMetrics& metrics) override {
+  void triggerCheckpointOnBarrier(const CheckpointMetaData& checkpoint, const CheckpointOptions&,
+                                  const CheckpointMetrics& metrics) override {
     events.push_back("trigger " + std::to_string(checkpoint.checkpointId));
     lastMetrics = metrics;
   }

@@ -10,7 +10,8 @@ namespace {
 class AlignedHandler : public testing::Test {
  protected:
   void open(int channels, bool checkpointsAfterTasksFinish = true) {
-    handler_.emplace(SingleCheckpointBarrierHandler::Options{channels, checkpointsAfterTasksFinish}, task_, clock_, Logger(log_, "handler"), "sink (1/1)#0");
+    handler_.emplace(SingleCheckpointBarrierHandler::Options{channels, checkpointsAfterTasksFinish}, task_, clock_, Logger(log_, "handler"),
+                     "sink (1/1)#0");
   }
   void on(int64_t id, int channel) { handler_->processBarrier(barrier(id), channel, false); }
 

@@ -464,7 +464,8 @@ TYPED_TEST(ExecutorContract, AnObserverIsToldOfWaits) {
 
 TYPED_TEST(ExecutorContract, RandomNumbersDependOnSeedAndNameAlone) {
   this->run([&](ExecutionContext& context) {
-    auto actor = this->spawn("dice", [&](ExecutionContext& own) { EXPECT_EQ(own.random().next(), Random(this->executor.seed(), "dice").next()); });
+    auto actor =
+        this->spawn("dice", [&](ExecutionContext& own) { EXPECT_EQ(own.random().next(), Random(this->executor.seed(), "dice").next()); });
     await(context, actor->done());
   });
 }

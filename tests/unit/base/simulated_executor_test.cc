@@ -129,7 +129,8 @@ TEST(SimulatedExecutor, ReportsADeadlockWithNamesAndWhatTheyWaitFor) {
   SimulatedExecutor executor({.seed = 9});
   auto never = makeSignal("credit"), none = makeSignal("buffers");
   const std::string report = failureOf(executor, SimulationError::Kind::kDeadlock, [&](ExecutionContext& context) {
-    executor.spawn({.name = "map (1/2)", .process = "tm-1"}, [&](ExecutionContext& own) { own.wait(WaitReason::kOutputBuffer, {none.get()}); });
+    executor.spawn({.name = "map (1/2)", .process = "tm-1"},
+                   [&](ExecutionContext& own) { own.wait(WaitReason::kOutputBuffer, {none.get()}); });
     context.wait(WaitReason::kInputOrMail, {never.get()});
   });
   EXPECT_THAT(report, HasSubstr("deadlock: nobody can run, with seed 9"));
@@ -203,7 +204,8 @@ TEST(SimulatedExecutor, EndsARunAtItsTimeLimit) {
 TEST(SimulatedExecutor, RunsAgainAfterAFailure) {
   SimulatedExecutor executor;
   auto never = makeSignal();
-  failureOf(executor, SimulationError::Kind::kDeadlock, [&](ExecutionContext& context) { context.wait(WaitReason::kInputOrMail, {never.get()}); });
+  failureOf(executor, SimulationError::Kind::kDeadlock,
+            [&](ExecutionContext& context) { context.wait(WaitReason::kInputOrMail, {never.get()}); });
   bool ran = false;
   executor.run("main", [&](ExecutionContext&) { ran = true; });
   EXPECT_TRUE(ran);

@@ -37,8 +37,10 @@ CheckpointMetadata everything() {
   OperatorSubtaskState& state = op.subtasks[1];
   state.managedOperator = {{{{"b", OperatorStateMode::kUnion, {1, 2}}, {"a", OperatorStateMode::kSplit, {}}}, InlineHandle{"n", bytes}}};
   state.rawOperator = {{{}, RelativeFileHandle{"raw", 5, "/f/raw"}}};
-  state.managedKeyed = {KeyGroupsHandle{KeyGroupsHandle::Format::kCanonicalSavepoint, {2, 3}, {0, 10}, RelativeFileHandle{"kg", 20, "/f/kg"}, ""}};
-  RocksDbHandle rocks{7, "backend", {2, 3}, 11, InlineHandle{"meta", bytes}, {{"1.sst", FileHandle{"file:/x/1", 8}}}, {{"CURRENT", {}}}, "id"};
+  state.managedKeyed = {
+      KeyGroupsHandle{KeyGroupsHandle::Format::kCanonicalSavepoint, {2, 3}, {0, 10}, RelativeFileHandle{"kg", 20, "/f/kg"}, ""}};
+  RocksDbHandle rocks{7,   "backend", {2, 3}, 11, InlineHandle{"meta", bytes}, {{"1.sst", FileHandle{"file:/x/1", 8}}}, {{"CURRENT", {}}},
+                      "id"};
   state.rawKeyed = {rocks};
   state.inputChannels = {{1, 30, FileHandle{"file:/x/c", 99}, {{0, 1, 30, {4, 20}}}}};
   state.outputChannels = {{1, 0, StreamHandle{}, {}}};
@@ -80,14 +82,15 @@ TEST(Metadata, SaysWhatFlinksOwnReaderSays) {
     const auto metadata = readGolden(folder);
     EXPECT_THAT(listing, HasSubstr(fmt::format("checkpoint id {}\n", metadata.checkpointId)));
     for (const auto& op : metadata.operators) {
-      EXPECT_THAT(listing, HasSubstr(fmt::format("operator {} name={} uid={} parallelism={} maxParallelism={} fullyFinished={}", op.id.toString(),
-                                                 op.name, op.uid, op.parallelism, op.maxParallelism, op.fullyFinished)));
+      EXPECT_THAT(listing, HasSubstr(fmt::format("operator {} name={} uid={} parallelism={} maxParallelism={} fullyFinished={}",
+                                                 op.id.toString(), op.name, op.uid, op.parallelism, op.maxParallelism, op.fullyFinished)));
       for (const auto& [index, state] : op.subtasks) {
         EXPECT_THAT(listing, HasSubstr(fmt::format("subtask {} stateSize={}", index, state.stateSize())));
         for (const auto& handle : state.managedKeyed) {
           const auto* groups = std::get_if<KeyGroupsHandle>(&handle);
           if (!groups) continue;
-          EXPECT_THAT(listing, HasSubstr(fmt::format("KeyGroupRange{{startKeyGroup={}, endKeyGroup={}}}", groups->range.first, groups->range.last)));
+          EXPECT_THAT(listing,
+                      HasSubstr(fmt::format("KeyGroupRange{{startKeyGroup={}, endKeyGroup={}}}", groups->range.first, groups->range.last)));
           if (std::holds_alternative<RelativeFileHandle>(groups->stream)) {
             EXPECT_THAT(listing, HasSubstr(describe(groups->stream)));
           }
@@ -158,7 +161,8 @@ TEST(Metadata, DamagedBytesNeverCrashAndWhatIsReadCanBeWritten) {
     Random random(1, folder);
     for (int round = 0; round < 300; ++round) {
       auto damaged = bytes;
-      for (uint64_t flips = random.between(1, 4); flips > 0; --flips) damaged[random.below(damaged.size())] ^= static_cast<std::byte>(1 << random.below(8));
+      for (uint64_t flips = random.between(1, 4); flips > 0; --flips)
+        damaged[random.below(damaged.size())] ^= static_cast<std::byte>(1 << random.below(8));
       if (random.oneIn(4)) damaged.resize(random.below(damaged.size()));
       const auto read = readMetadata(damaged, "/f", "/f/_metadata");
       if (read.has_error()) {
@@ -223,7 +227,8 @@ TEST(CheckpointProperties, AreTheBytesOfFlink) {
     if (isSavepoint(properties->type)) {
       EXPECT_EQ(*properties, CheckpointProperties::forSavepoint(properties->type, properties->format));
     } else {
-      EXPECT_EQ(*properties, CheckpointProperties::forCheckpoint(SnapshotType::kCheckpoint, CheckpointProperties::Retention::kRetainOnCancellation));
+      EXPECT_EQ(*properties,
+                CheckpointProperties::forCheckpoint(SnapshotType::kCheckpoint, CheckpointProperties::Retention::kRetainOnCancellation));
     }
   }
   EXPECT_EQ(sizes, (std::set<size_t>{604, 742, 745, 760}));
