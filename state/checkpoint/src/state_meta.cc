@@ -22,7 +22,8 @@ void writeShortCount(DataOutput& out, size_t n) {
 bool readVersionAndCompression(DataInput& in) {
   const int32_t version = in.readInt();
   if (in.ok() && version != kHeaderVersion) return in.fail("has another version than 6, that of Flink 2.3");
-  if (in.readBoolean()) return in.fail("is compressed with Snappy, which Weir does not read (execution.checkpointing.snapshot-compression)");
+  if (in.readBoolean())
+    return in.fail("is compressed with Snappy, which Weir does not read (execution.checkpointing.snapshot-compression)");
   return in.ok();
 }
 

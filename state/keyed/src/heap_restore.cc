@@ -187,9 +187,10 @@ Result<void> checkCompatible(const RestoredState& restored, const StateMeta& wan
   };
   const std::string *was = restored.meta.option(kKeyedStateTypeOption), *is = wanted.option(kKeyedStateTypeOption);
   if (restored.meta.kind == wanted.kind && was && is && *was == *is && same(kValueSerializer) && same(kNamespaceSerializer)) return {};
-  return Error{ErrorCode::kInvalidArgument, fmt::format("{}: its state \"{}\" is {}, the operator wants {}; use the same types as before or "
-                                                        "another state name",
-                                                        restored.file, restored.meta.name, describe(restored.meta), describe(wanted))};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("{}: its state \"{}\" is {}, the operator wants {}; use the same types as before or "
+                           "another state name",
+                           restored.file, restored.meta.name, describe(restored.meta), describe(wanted))};
 }
 
 Result<std::vector<std::shared_ptr<RestoredState>>> readKeyedState(std::span<const KeyedHandle> handles, KeyGroupRange range,
@@ -201,7 +202,8 @@ Result<std::vector<std::shared_ptr<RestoredState>>> readKeyedState(std::span<con
       return Error{ErrorCode::kUnsupported, "the keyed state is that of a RocksDB backend, which the heap backend does not read"};
     }
     if (handle->format == KeyGroupsHandle::Format::kCanonicalSavepoint) {
-      return Error{ErrorCode::kUnsupported, nameOf(handle->stream) + " is a canonical savepoint; Weir restores from checkpoints and native savepoints"};
+      return Error{ErrorCode::kUnsupported,
+                   nameOf(handle->stream) + " is a canonical savepoint; Weir restores from checkpoints and native savepoints"};
     }
     WEIR_TRY(HeapStreamReader(*handle, range, key, states).read(storage));
   }

@@ -24,7 +24,9 @@ class RestoredSnapshot final : public StateSnapshot {
   }
 
  private:
-  const std::vector<std::span<const uint8_t>>& of(int32_t keyGroup) const { return byKeyGroup_[static_cast<size_t>(keyGroup - range_.first)]; }
+  const std::vector<std::span<const uint8_t>>& of(int32_t keyGroup) const {
+    return byKeyGroup_[static_cast<size_t>(keyGroup - range_.first)];
+  }
 
   const std::shared_ptr<const RestoredState> state_;
   KeyGroupRange range_;

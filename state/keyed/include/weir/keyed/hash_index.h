@@ -17,7 +17,8 @@ class HashIndex {
 
   void prefetch(uint32_t hash) const { __builtin_prefetch(&buckets_[hash & mask_]); }
 
-  /// Entries with this hash, one after the other: `position` starts with home(hash) and goes on with what the last call left. kNone: no more.
+  /// Entries with this hash, one after the other: `position` starts with home(hash) and goes on with what the last call left. kNone: no
+  /// more.
   uint32_t next(uint32_t hash, size_t& position) const {
     for (;; position = (position + 1) & mask_) {
       const Bucket& bucket = buckets_[position];

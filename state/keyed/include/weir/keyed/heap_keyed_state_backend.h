@@ -19,7 +19,8 @@ namespace weir {
 template <Key K>
 class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
  public:
-  explicit HeapKeyedStateBackend(const KeyedStateBackendParameters& p) : context_{p.range, p.maxParallelism, {}, {}, 0, 0}, random_(p.random) {}
+  explicit HeapKeyedStateBackend(const KeyedStateBackendParameters& p)
+      : context_{p.range, p.maxParallelism, {}, {}, 0, 0}, random_(p.random) {}
 
   KeyGroupRange keyGroupRange() const override { return context_.range; }
   int32_t maxParallelism() const override { return context_.maxParallelism; }
@@ -90,7 +91,8 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
       return Error{ErrorCode::kInvalidArgument, fmt::format("keyed state \"{}\" is already used with another type", name)};
     }
     const auto restored = std::find_if(restored_.begin(), restored_.end(), [&](const auto& r) { return r->meta.name == name; });
-    const StateMeta meta = per == StateNamespace::kVoid ? HeapTable<K, VoidNamespace>::metaOf(name, *type) : HeapTable<K, TimeWindow>::metaOf(name, *type);
+    const StateMeta meta =
+        per == StateNamespace::kVoid ? HeapTable<K, VoidNamespace>::metaOf(name, *type) : HeapTable<K, TimeWindow>::metaOf(name, *type);
     std::unique_ptr<AnyHeapTable<K>> made;
     if (per == StateNamespace::kVoid) made = std::make_unique<HeapTable<K, VoidNamespace>>(context_, name, std::move(type));
     else made = std::make_unique<HeapTable<K, TimeWindow>>(context_, name, std::move(type));

@@ -198,7 +198,8 @@ class HeapTable final : public AnyHeapTable<K> {
                                                       entry.keyGroup, assignToKeyGroup(key, context_.maxParallelism))};
       }
       const uint32_t tag = tagOf(fastHash(key), space);
-      if (lookUp(key, space, tag) != kNone) return Error{ErrorCode::kCorrupt, fmt::format("{}: a key of state {} comes twice", state.file, name_)};
+      if (lookUp(key, space, tag) != kNone)
+        return Error{ErrorCode::kCorrupt, fmt::format("{}: a key of state {} comes twice", state.file, name_)};
       void* value = create(key, space, tag);
       if (!type().read(in, value)) return in.error(state.file + ": a value of state " + name_);
     }
@@ -261,10 +262,11 @@ class HeapTable final : public AnyHeapTable<K> {
   [[gnu::noinline]] void* create(const K& key, const N& space, uint32_t tag) {
     const int32_t group = assignToKeyGroup(key, context_.maxParallelism);
     if (!context_.range.contains(group)) {
-      throw Throwable("java.lang.IllegalArgumentException",
-                      fmt::format("Key group {} is not in KeyGroupRange{{startKeyGroup={}, endKeyGroup={}}}. The key of this record is not the "
-                                  "one that it was sent here by: a key selector must give the same key for the same record.",
-                                  group, context_.range.first, context_.range.last));
+      throw Throwable(
+          "java.lang.IllegalArgumentException",
+          fmt::format("Key group {} is not in KeyGroupRange{{startKeyGroup={}, endKeyGroup={}}}. The key of this record is not the "
+                      "one that it was sent here by: a key selector must give the same key for the same record.",
+                      group, context_.range.first, context_.range.last));
     }
     lastCreated_ = keys_->add(key, space, static_cast<uint16_t>(group));
     index_.insert(tag, lastCreated_);

@@ -15,8 +15,8 @@
 
 namespace weir {
 
-/// Key, namespace and key group of each entry of one state. Entries whose numbers were freed are used again. The same rules of copying and of
-/// threads as in ValueColumn: keys never change, so only removing and reusing an entry copies a chunk.
+/// Key, namespace and key group of each entry of one state. Entries whose numbers were freed are used again. The same rules of copying and
+/// of threads as in ValueColumn: keys never change, so only removing and reusing an entry copies a chunk.
 template <class K, class N>
 class KeyColumn {
  public:

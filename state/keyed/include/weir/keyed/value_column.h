@@ -14,8 +14,8 @@ namespace weir {
 /// The values of one state, by entry number, in chunks that are copied when they are written while a snapshot reads them. A value's type is
 /// erased; on the way to a value that exists nothing virtual is called.
 ///
-/// Threads: the task; a snapshot reads, from any thread, the chunks of its ChunkList below the entry count that it took with it, and holds the
-/// column through a shared pointer.
+/// Threads: the task; a snapshot reads, from any thread, the chunks of its ChunkList below the entry count that it took with it, and holds
+/// the column through a shared pointer.
 class ValueColumn {
  public:
   ValueColumn(std::shared_ptr<const StateType> type, SnapshotEpochs& epochs);
