@@ -144,6 +144,13 @@ Result<FallBackCheckpoint> loadNewestCheckpoint(FileSystem& files, std::string_v
                                                  skipped.front().message)};
 }
 
+std::string describe(const StreamHandle& handle) {
+  if (const auto* bytes = std::get_if<InlineHandle>(&handle)) return "the state " + bytes->name + " inside _metadata";
+  if (const auto* file = std::get_if<FileHandle>(&handle)) return "the state file " + file->path;
+  if (const auto* file = std::get_if<RelativeFileHandle>(&handle)) return "the state file " + file->path;
+  return "a state handle without state";
+}
+
 void forEachStream(const OperatorSubtaskState& state, const std::function<void(const StreamHandle&)>& visit) {
   for (const auto* handles : {&state.managedOperator, &state.rawOperator})
     for (const auto& handle : *handles) visit(handle.stream);

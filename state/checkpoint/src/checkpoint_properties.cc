@@ -16,8 +16,16 @@ namespace {
 // The stream up to the seven booleans: header, class description, its fields.
 constexpr std::string_view kHead =
     "\xac\xed\0\x05sr\0\x38org.apache.flink.runtime.checkpoint.CheckpointProperties\0\0\0\0\0\0\0\x02\x02\0\x08"
-    "Z\0\x10" "discardCancelledZ\0\x0d" "discardFailedZ\0\x0f" "discardFinishedZ\0\x0f" "discardSubsumedZ\0\x10" "discardSuspended"
-    "Z\0\x06" "forcedZ\0\x09" "unclaimedL\0\x0e" "checkpointTypet\0\x32Lorg/apache/flink/runtime/checkpoint/SnapshotType;xp"sv;
+    "Z\0\x10"
+    "discardCancelledZ\0\x0d"
+    "discardFailedZ\0\x0f"
+    "discardFinishedZ\0\x0f"
+    "discardSubsumedZ\0\x10"
+    "discardSuspended"
+    "Z\0\x06"
+    "forcedZ\0\x09"
+    "unclaimedL\0\x0e"
+    "checkpointTypet\0\x32Lorg/apache/flink/runtime/checkpoint/SnapshotType;xp"sv;
 // The empty class description of java.lang.Enum, and the start of an enum constant of a class.
 constexpr std::string_view kEnumDescription = "\0\0\0\0\0\0\0\0\x12\0\0xr\0\x0ejava.lang.Enum\0\0\0\0\0\0\0\0\x12\0\0xp"sv;
 constexpr std::string_view kEnumDescriptionAgain = "\0\0\0\0\0\0\0\0\x12\0\0xq\0~\0\x09"sv;

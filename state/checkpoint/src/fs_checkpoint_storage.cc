@@ -164,11 +164,8 @@ Result<std::unique_ptr<FsCheckpointStorage>> FsCheckpointStorage::create(FileSys
 
 FsCheckpointStorage::FsCheckpointStorage(FileSystem& files, std::string directory, const JobID& job, FsCheckpointStorageOptions options,
                                          Random random)
-    : files_(files),
-      options_(std::move(options)),
-      directory_(std::move(directory)),
-      jobFolder_(fmt::format("{}/{}", directory_, job.toString())),
-      random_(random) {}
+    : files_(files), options_(std::move(options)), directory_(std::move(directory)),
+      jobFolder_(fmt::format("{}/{}", directory_, job.toString())), random_(random) {}
 
 std::string FsCheckpointStorage::uuid() {
   Lock lock(mutex_);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "metadata_format.h"
 #include "weir/checkpoint/checkpoint_metadata.h"
 #include "weir/record/data_input.h"
-#include "metadata_format.h"
 
 namespace weir {
 
@@ -154,8 +154,7 @@ class MetadataReader {
   }
 
   void keyedHandle(std::vector<KeyedHandle>& into) {
-    const uint8_t kind =
-        kindOf({kNoHandle, kKeyGroupsHandle, kSavepointKeyGroupsHandle, kRocksDbHandle});
+    const uint8_t kind = kindOf({kNoHandle, kKeyGroupsHandle, kSavepointKeyGroupsHandle, kRocksDbHandle});
     if (kind == kNoHandle || in_.failed()) return;
     if (kind == kRocksDbHandle) {
       into.push_back(rocksDbHandle());
@@ -248,7 +247,8 @@ class MetadataReader {
         handle.path = folder_ + "/" + handle.name;
         return handle;
       }
-      default: return {};
+      default:
+        return {};
     }
   }
 

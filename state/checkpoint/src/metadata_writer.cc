@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "metadata_format.h"
 #include "weir/checkpoint/checkpoint_metadata.h"
 #include "weir/record/data_output.h"
-#include "metadata_format.h"
 
 namespace weir {
 

@@ -132,11 +132,16 @@ Result<ValueSkipper> ValueSkipper::of(const SerializerSnapshot& snapshot) {
     size_t sizeOrParts;
   };
   auto fixed = [](const SerializerSnapshot& s, size_t size) { return Known{s.className, Shape::kFixed, size}; };
-  static const std::array<Known, 15> kKnown{{fixed(Serializer<bool>::snapshot(), 1), fixed(Serializer<int8_t>::snapshot(), 1),
-                                             fixed(Serializer<int16_t>::snapshot(), 2), fixed(Serializer<int32_t>::snapshot(), 4),
-                                             fixed(Serializer<int64_t>::snapshot(), 8), fixed(Serializer<float>::snapshot(), 4),
-                                             fixed(Serializer<double>::snapshot(), 8), fixed(Serializer<char16_t>::snapshot(), 2),
-                                             fixed(Serializer<VoidNamespace>::snapshot(), 1), fixed(Serializer<TimeWindow>::snapshot(), 16),
+  static const std::array<Known, 15> kKnown{{fixed(Serializer<bool>::snapshot(), 1),
+                                             fixed(Serializer<int8_t>::snapshot(), 1),
+                                             fixed(Serializer<int16_t>::snapshot(), 2),
+                                             fixed(Serializer<int32_t>::snapshot(), 4),
+                                             fixed(Serializer<int64_t>::snapshot(), 8),
+                                             fixed(Serializer<float>::snapshot(), 4),
+                                             fixed(Serializer<double>::snapshot(), 8),
+                                             fixed(Serializer<char16_t>::snapshot(), 2),
+                                             fixed(Serializer<VoidNamespace>::snapshot(), 1),
+                                             fixed(Serializer<TimeWindow>::snapshot(), 16),
                                              {Serializer<std::string>::snapshot().className, Shape::kString, 0},
                                              {Serializer<std::vector<uint8_t>>::snapshot().className, Shape::kBytes, 0},
                                              {SerializerSnapshot::list({}).className, Shape::kList, 1},
@@ -159,16 +164,21 @@ Result<ValueSkipper> ValueSkipper::of(const SerializerSnapshot& snapshot) {
 
 bool ValueSkipper::skip(DataInput& in) const {
   switch (shape_) {
-    case Shape::kFixed: in.take(size_); break;
+    case Shape::kFixed:
+      in.take(size_);
+      break;
     case Shape::kString: {
       const uint32_t length = readStringLength(in);
       for (uint32_t left = length; left > 1 && in.ok(); --left) {
         // A unit takes as many bytes as have their high bit set, and one.
-        while (in.ok() && in.readUnsignedByte() >= 0x80) {}
+        while (in.ok() && in.readUnsignedByte() >= 0x80) {
+        }
       }
       break;
     }
-    case Shape::kBytes: in.take(readCount(in, in.readInt(), 1)); break;
+    case Shape::kBytes:
+      in.take(readCount(in, in.readInt(), 1));
+      break;
     case Shape::kList:
       for (size_t left = readCount(in, in.readInt(), 1); left > 0 && in.ok(); --left) nested_[0].skip(in);
       break;

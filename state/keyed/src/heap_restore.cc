@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
-#include "weir/backend/time_window.h"
+#include "weir/checkpoint/checkpoint_files.h"
 #include "weir/keyed/heap_snapshot.h"
 
 namespace weir {
 
 namespace {
-
-std::string nameOf(const StreamHandle& handle) {
-  if (const auto* bytes = std::get_if<InlineHandle>(&handle)) return "the state " + bytes->name + " inside _metadata";
-  if (const auto* file = std::get_if<FileHandle>(&handle)) return "the state file " + file->path;
-  if (const auto* file = std::get_if<RelativeFileHandle>(&handle)) return "the state file " + file->path;
-  return "a state handle without state";
-}
 
 /// Steps over the entries of one state.
 struct EntrySkipper {
@@ -26,8 +19,10 @@ struct EntrySkipper {
     const SerializerSnapshot* value = meta.serializer(kValueSerializer);
     const SerializerSnapshot* space = meta.serializer(kNamespaceSerializer);
     std::vector<const SerializerSnapshot*> parts;
-    if (skipper.timer) parts = {value};
-    else parts = {space, &key, value};
+    if (skipper.timer)
+      parts = {value};
+    else
+      parts = {space, &key, value};
     for (const SerializerSnapshot* part : parts) {
       if (!part) return Error{ErrorCode::kCorrupt, fmt::format("its state \"{}\" lacks a serializer", meta.name)};
       WEIR_ASSIGN(auto one, ValueSkipper::of(*part));
@@ -47,13 +42,13 @@ class HeapStreamReader {
  public:
   HeapStreamReader(const KeyGroupsHandle& handle, KeyGroupRange range, const SerializerSnapshot& key,
                    std::vector<std::shared_ptr<RestoredState>>& states)
-      : handle_(handle), wanted_(range.intersect(handle.range)), key_(key), states_(states), file_(nameOf(handle.stream)) {}
+      : handle_(handle), wanted_(range.intersect(handle.range)), key_(key), states_(states), file_(describe(handle.stream)) {}
 
   Result<void> read(CheckpointWorkerStorage& storage) {
     if (wanted_.size() == 0) return {};
     if (handle_.offsets.size() != static_cast<size_t>(handle_.range.size())) {
-      return Error{ErrorCode::kCorrupt, fmt::format("the handle of {} has {} offsets for {} key groups", file_, handle_.offsets.size(),
-                                                    handle_.range.size())};
+      return Error{ErrorCode::kCorrupt,
+                   fmt::format("the handle of {} has {} offsets for {} key groups", file_, handle_.offsets.size(), handle_.range.size())};
     }
     WEIR_ASSIGN(input_, storage.open(handle_.stream));
     sortedOffsets_ = handle_.offsets;
@@ -203,7 +198,7 @@ Result<std::vector<std::shared_ptr<RestoredState>>> readKeyedState(std::span<con
     }
     if (handle->format == KeyGroupsHandle::Format::kCanonicalSavepoint) {
       return Error{ErrorCode::kUnsupported,
-                   nameOf(handle->stream) + " is a canonical savepoint; Weir restores from checkpoints and native savepoints"};
+                   describe(handle->stream) + " is a canonical savepoint; Weir restores from checkpoints and native savepoints"};
     }
     WEIR_TRY(HeapStreamReader(*handle, range, key, states).read(storage));
   }

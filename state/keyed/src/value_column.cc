@@ -22,7 +22,7 @@ ValueColumn::~ValueColumn() {
 
 ValueColumn::Chunk* ValueColumn::newChunk() const {
   auto* chunk = new Chunk{epochs_->current(), {}, nullptr};
-  chunk->values = static_cast<std::byte*>(::operator new(size_ << shift_, std::align_val_t{type_->alignment()}));
+  chunk->values = static_cast<std::byte*>(::operator new (size_ << shift_, std::align_val_t{type_->alignment()}));
   return chunk;
 }
 
@@ -31,7 +31,7 @@ void ValueColumn::deleteChunk(Chunk* chunk) const {
     for (uint32_t i = 0; i <= mask_; ++i)
       if (chunk->live[i / 64] >> (i % 64) & 1) type_->destroy(chunk->values + i * size_);
   }
-  ::operator delete(chunk->values, std::align_val_t{type_->alignment()});
+  ::operator delete (chunk->values, std::align_val_t{type_->alignment()});
   delete chunk;
 }
 

@@ -31,7 +31,9 @@ class HeapBackendTest : public ::testing::Test {
   }
   KeyedHandle write(KeyedSnapshotJob& job) { return job.write(*storage->resolveCheckpointLocation(1, {})).value().value(); }
   template <class K>
-  KeyedHandle snapshot(HeapKeyedStateBackend<K>& backend) { return write(*backend.prepareSnapshot(1, {})); }
+  KeyedHandle snapshot(HeapKeyedStateBackend<K>& backend) {
+    return write(*backend.prepareSnapshot(1, {}));
+  }
   template <class K>
   std::unique_ptr<HeapKeyedStateBackend<K>> restored(const KeyedHandle& handle, KeyGroupRange range = kAll) {
     auto backend = backendOf<K>(range);
@@ -83,8 +85,11 @@ TEST_F(HeapBackendTest, AListAMapAReductionAndAnAggregateLiveSideBySide) {
   auto map = backend->state(MapStateDescriptor<std::string, int64_t>{"map"}).value();
   auto sum = backend->state(ReducingStateDescriptor<int64_t>{"sum", [](int64_t a, int64_t b) { return a + b; }}).value();
   using Mean = std::pair<int64_t, int64_t>;
-  AggregatingStateDescriptor<int64_t, Mean, double> mean{"mean", {},
-                                                         [](Mean& m, int64_t v) { m = {m.first + 1, m.second + v}; },
+  AggregatingStateDescriptor<int64_t, Mean, double> mean{"mean",
+                                                         {},
+                                                         [](Mean& m, int64_t v) {
+                                                           m = {m.first + 1, m.second + v};
+                                                         },
                                                          [](const Mean& m) { return static_cast<double>(m.second) / m.first; }};
   auto average = backend->state(mean).value();
   for (int64_t key : {1, 2}) {
@@ -269,7 +274,11 @@ TEST_F(HeapBackendTest, RandomHistoriesWithOverlappingSnapshotsAgreeWithAModel) 
           pending.erase(pending.begin() + static_cast<ptrdiff_t>(which));
           break;
         }
-        case 2: case 3: case 4: case 5: case 6:
+        case 2:
+        case 3:
+        case 4:
+        case 5:
+        case 6:
           count.clear();
           model.erase(key);
           break;

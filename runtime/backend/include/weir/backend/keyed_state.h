@@ -40,9 +40,13 @@ class KeyedStateHandle {
  protected:
   explicit KeyedStateHandle(KeyedStateTable& table) : table_(&table) {}
   template <class T>
-  const T* found() const { return static_cast<const T*>(table_->find()); }
+  const T* found() const {
+    return static_cast<const T*>(table_->find());
+  }
   template <class T>
-  T& made(bool& created) { return *static_cast<T*>(table_->findOrCreate(created)); }
+  T& made(bool& created) {
+    return *static_cast<T*>(table_->findOrCreate(created));
+  }
   template <class T>
   T& made() {
     bool created;
@@ -92,8 +96,10 @@ class ListState : public detail::KeyedStateHandle {
   void add(V element) { made<Stored>().mutate().push_back(std::move(element)); }
   /// An empty list is no list.
   void update(std::vector<V> elements) {
-    if (elements.empty()) clear();
-    else made<Stored>().mutate() = std::move(elements);
+    if (elements.empty())
+      clear();
+    else
+      made<Stored>().mutate() = std::move(elements);
   }
 };
 
@@ -126,8 +132,10 @@ class MapState : public detail::KeyedStateHandle {
   /// The last entry takes the map with it.
   void remove(const UK& key) {
     if (!contains(key)) return;
-    if (entries().size() == 1) clear();
-    else made<Stored>().mutate().erase(key);
+    if (entries().size() == 1)
+      clear();
+    else
+      made<Stored>().mutate().erase(key);
   }
 };
 

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "weir/backend/keyed_state.h"
 #include "weir/base/check.h"
 #include "weir/base/random.h"
 #include "weir/base/result.h"
 #include "weir/snapshot/checkpoint_options.h"
 #include "weir/snapshot/checkpoint_storage.h"
-#include "weir/backend/keyed_state.h"
 #include "weir/snapshot/state_handles.h"
 
 namespace weir {
@@ -87,40 +87,40 @@ class KeyedStateBackend : public AnyKeyedStateBackend {
 
   template <class V>
   Result<ValueState<V>> state(const ValueStateDescriptor<V>& d) {
-    WEIR_ASSIGN(KeyedTable<K>* t, valueTable(d));
+    WEIR_ASSIGN(KeyedTable<K> * t, valueTable(d));
     return ValueState<V>(*t);
   }
   template <class V>
   Result<ValueSlots<K, V>> valueSlots(const ValueStateDescriptor<V>& d) {
-    WEIR_ASSIGN(KeyedTable<K>* t, valueTable(d));
+    WEIR_ASSIGN(KeyedTable<K> * t, valueTable(d));
     return ValueSlots<K, V>(*t);
   }
   template <class V>
   Result<ListState<V>> state(const ListStateDescriptor<V>& d) {
     using Stored = typename ListState<V>::Stored;
-    WEIR_ASSIGN(KeyedTable<K>* t, table(d.name, d.per, std::make_shared<StateTypeOf<Stored>>(StateKind::kList)));
+    WEIR_ASSIGN(KeyedTable<K> * t, table(d.name, d.per, std::make_shared<StateTypeOf<Stored>>(StateKind::kList)));
     return ListState<V>(*t);
   }
   template <class UK, class UV>
   Result<MapState<UK, UV>> state(const MapStateDescriptor<UK, UV>& d) {
     using Stored = typename MapState<UK, UV>::Stored;
-    WEIR_ASSIGN(KeyedTable<K>* t, table(d.name, d.per, std::make_shared<StateTypeOf<Stored>>(StateKind::kMap)));
+    WEIR_ASSIGN(KeyedTable<K> * t, table(d.name, d.per, std::make_shared<StateTypeOf<Stored>>(StateKind::kMap)));
     return MapState<UK, UV>(*t);
   }
   template <class V>
   Result<ReducingState<V>> state(const ReducingStateDescriptor<V>& d) {
-    WEIR_ASSIGN(KeyedTable<K>* t, table(d.name, d.per, std::make_shared<StateTypeOf<V>>(StateKind::kReducing)));
+    WEIR_ASSIGN(KeyedTable<K> * t, table(d.name, d.per, std::make_shared<StateTypeOf<V>>(StateKind::kReducing)));
     return ReducingState<V>(*t, d.reduce);
   }
   template <class In, class Acc, class Out>
   Result<AggregatingState<In, Acc, Out>> state(const AggregatingStateDescriptor<In, Acc, Out>& d) {
-    WEIR_ASSIGN(KeyedTable<K>* t, accumulatorTable(d));
+    WEIR_ASSIGN(KeyedTable<K> * t, accumulatorTable(d));
     return AggregatingState<In, Acc, Out>(*t, d);
   }
   /// The accumulators, to be changed in place.
   template <class In, class Acc, class Out>
   Result<ValueSlots<K, Acc>> accumulatorSlots(const AggregatingStateDescriptor<In, Acc, Out>& d) {
-    WEIR_ASSIGN(KeyedTable<K>* t, accumulatorTable(d));
+    WEIR_ASSIGN(KeyedTable<K> * t, accumulatorTable(d));
     return ValueSlots<K, Acc>(*t);
   }
 

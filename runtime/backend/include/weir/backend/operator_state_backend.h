@@ -127,7 +127,7 @@ class OperatorStateBackend {
   template <class E>
   Result<E*> typed(std::unique_ptr<E> fresh) {
     const std::string name = fresh->name();
-    WEIR_ASSIGN(OperatorStateEntry* found, entry(std::move(fresh)));
+    WEIR_ASSIGN(OperatorStateEntry * found, entry(std::move(fresh)));
     if (auto* state = dynamic_cast<E*>(found)) return state;
     return Error{ErrorCode::kInvalidArgument, "operator state \"" + name + "\" is already used with another type"};
   }

@@ -42,6 +42,9 @@ struct FallBackCheckpoint {
 /// (weir.recovery.fall-back).
 Result<FallBackCheckpoint> loadNewestCheckpoint(FileSystem& files, std::string_view jobFolder);
 
+/// "the state file /x/chk-1/...": a handle in messages.
+std::string describe(const StreamHandle& handle);
+
 /// Calls `visit` with every stream handle of the operators, coordinator state included.
 void forEachStream(const std::vector<OperatorState>& operators, const std::function<void(const StreamHandle&)>& visit);
 void forEachStream(const OperatorSubtaskState& state, const std::function<void(const StreamHandle&)>& visit);

@@ -17,11 +17,11 @@
 namespace weir {
 
 struct FsCheckpointStorageOptions {
-  std::string directory;            ///< execution.checkpointing.dir: a path or a file: URI
-  size_t inlineThreshold = 20480;   ///< execution.checkpointing.data-inline-threshold, bytes; larger state gets a file
-  bool sync = false;                ///< weir.checkpoint.sync: files and folders are on the disk before a checkpoint completes
-  CheckpointProperties properties = CheckpointProperties::forCheckpoint(SnapshotType::kCheckpoint,
-                                                                        CheckpointProperties::Retention::kDeleteOnCancellation);
+  std::string directory;           ///< execution.checkpointing.dir: a path or a file: URI
+  size_t inlineThreshold = 20480;  ///< execution.checkpointing.data-inline-threshold, bytes; larger state gets a file
+  bool sync = false;               ///< weir.checkpoint.sync: files and folders are on the disk before a checkpoint completes
+  CheckpointProperties properties =
+      CheckpointProperties::forCheckpoint(SnapshotType::kCheckpoint, CheckpointProperties::Retention::kDeleteOnCancellation);
 };
 
 /// Checkpoints in a directory, in Flink's layout: `<directory>/<job id>/{shared,taskowned,chk-<n>}`, state in files named by UUIDs, small

@@ -87,7 +87,8 @@ bool sameKey(const K& a, const K& b) {
       const auto left = fieldsOf(a);
       const auto right = fieldsOf(b);
       return (sameKey(std::get<I>(left), std::get<I>(right)) && ...);
-    }(std::make_index_sequence<std::tuple_size_v<decltype(fieldsOf(a))>>{});
+    }
+    (std::make_index_sequence<std::tuple_size_v<decltype(fieldsOf(a))>>{});
   }
 }
 

@@ -94,8 +94,10 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
     const StateMeta meta =
         per == StateNamespace::kVoid ? HeapTable<K, VoidNamespace>::metaOf(name, *type) : HeapTable<K, TimeWindow>::metaOf(name, *type);
     std::unique_ptr<AnyHeapTable<K>> made;
-    if (per == StateNamespace::kVoid) made = std::make_unique<HeapTable<K, VoidNamespace>>(context_, name, std::move(type));
-    else made = std::make_unique<HeapTable<K, TimeWindow>>(context_, name, std::move(type));
+    if (per == StateNamespace::kVoid)
+      made = std::make_unique<HeapTable<K, VoidNamespace>>(context_, name, std::move(type));
+    else
+      made = std::make_unique<HeapTable<K, TimeWindow>>(context_, name, std::move(type));
     if (restored != restored_.end()) {
       WEIR_TRY(checkCompatible(**restored, meta));
       WEIR_TRY(made->load(**restored));

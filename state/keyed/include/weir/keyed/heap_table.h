@@ -49,12 +49,8 @@ template <class K, class N>
 class HeapTableSnapshot final : public StateSnapshot {
  public:
   HeapTableSnapshot(StateMeta meta, KeyColumnPtr<K, N> keys, std::shared_ptr<ValueColumn> values)
-      : meta_(std::move(meta)),
-        keys_(std::move(keys)),
-        values_(std::move(values)),
-        keyChunks_(keys_->chunks()),
-        valueChunks_(values_->chunks()),
-        used_(keys_->used()) {}
+      : meta_(std::move(meta)), keys_(std::move(keys)), values_(std::move(values)), keyChunks_(keys_->chunks()),
+        valueChunks_(values_->chunks()), used_(keys_->used()) {}
   StateMeta meta() const override { return meta_; }
 
   void sort(KeyGroupRange range) override {
@@ -106,9 +102,7 @@ template <class K, class N>
 class HeapTable final : public AnyHeapTable<K> {
  public:
   HeapTable(HeapContext<K>& context, std::string name, std::shared_ptr<const StateType> type)
-      : context_(context),
-        name_(std::move(name)),
-        keys_(std::make_shared<KeyColumn<K, N>>(context.epochs)),
+      : context_(context), name_(std::move(name)), keys_(std::make_shared<KeyColumn<K, N>>(context.epochs)),
         values_(std::make_shared<ValueColumn>(std::move(type), context.epochs)) {}
 
   const StateType& type() const override { return values_->type(); }
@@ -211,8 +205,10 @@ class HeapTable final : public AnyHeapTable<K> {
       const auto& chunk = KeyColumn<K, N>::chunkOf(keys_->chunks(), entry);
       const uint16_t group = KeyColumn<K, N>::keyGroup(keys_->chunks(), entry);
       if (group == KeyColumn<K, N>::kFree) continue;
-      if constexpr (kWindowed) each(group, chunk.key(entry), chunk.space(entry));
-      else each(group, chunk.key(entry), TimeWindow{});
+      if constexpr (kWindowed)
+        each(group, chunk.key(entry), chunk.space(entry));
+      else
+        each(group, chunk.key(entry), TimeWindow{});
     }
   }
 
@@ -229,8 +225,10 @@ class HeapTable final : public AnyHeapTable<K> {
   static constexpr size_t kBatch = 64;
 
   static uint32_t tagOf(uint64_t keyHash, const N& space) {
-    if constexpr (kWindowed) return static_cast<uint32_t>(combineHash(keyHash, fastHash(space)) >> 32);
-    else return static_cast<void>(space), static_cast<uint32_t>(keyHash >> 32);
+    if constexpr (kWindowed)
+      return static_cast<uint32_t>(combineHash(keyHash, fastHash(space)) >> 32);
+    else
+      return static_cast<void>(space), static_cast<uint32_t>(keyHash >> 32);
   }
   static const N& spaceOf(const TimeWindow* windows, size_t i) {
     if constexpr (kWindowed) {

@@ -34,8 +34,10 @@ class KeyColumn {
   bool matches(uint32_t entry, const K& key, const N& space) const {
     const Chunk& chunk = *chunks_[entry >> kShift];
     if (!sameKey(chunk.key(entry), key)) return false;
-    if constexpr (kHasNamespace) return chunk.space(entry) == space;
-    else return true;
+    if constexpr (kHasNamespace)
+      return chunk.space(entry) == space;
+    else
+      return true;
   }
   void prefetch(uint32_t entry) const { __builtin_prefetch(&chunks_[entry >> kShift]->key(entry)); }
 
