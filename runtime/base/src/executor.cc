@@ -1,5 +1,8 @@
 #include "weir/base/executor.h"
 
+#include <utility>
+
+#include "current_context.h"
 #include "weir/base/check.h"
 #include "weir/base/mutex.h"
 
@@ -10,6 +13,8 @@ constexpr Nanos kSleepAt = std::chrono::microseconds(200);  // below, the cost o
 constexpr Nanos kSpinAt = std::chrono::microseconds(1);     // below, the clock is too coarse
 constexpr Nanos kMostCredit = Millis(100);                  // a machine that stood still for a minute does not give a minute away
 constexpr int kMostRefusals = 100'000;
+
+thread_local ExecutionContext* tCurrent = nullptr;  // the executors' own: who runs on this thread right now
 
 std::string describe(const std::exception_ptr& error) { return Throwable::from(error)->what(); }
 
@@ -29,6 +34,11 @@ std::string_view waitReasonName(WaitReason reason) {
 
 ActorFailure::ActorFailure(std::string actor, std::exception_ptr cause)
     : std::runtime_error("actor '" + actor + "' failed: " + describe(cause)), actor_(std::move(actor)), cause_(std::move(cause)) {}
+
+ExecutionContext* ExecutionContext::current() { return tCurrent; }
+
+CurrentContext::CurrentContext(ExecutionContext* context) : before_(std::exchange(tCurrent, context)) {}
+CurrentContext::~CurrentContext() { tCurrent = before_; }
 
 void ExecutionContext::checkCancelled() {
   if (!mustThrow()) return;

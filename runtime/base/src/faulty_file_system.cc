@@ -141,7 +141,12 @@ FileHook waitIn(std::function<ExecutionContext*()> current) {
     ExecutionContext* context = current();
     if (!context) return;
     context->interleave(fileOperationName(operation));
-    if (latency > Nanos(0)) context->wait(WaitReason::kFile, {}, Deadline::work(context->clock().monotonic() + latency));
+    if (latency <= Nanos(0)) return;
+    try {
+      context->wait(WaitReason::kFile, {}, Deadline::work(context->clock().monotonic() + latency));
+    } catch (const TaskCancelled&) {
+      // File operations promise a Result, and may run in a destructor.
+    }
   };
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "current_context.h"
 #include "weir/base/check.h"
 #include "weir/base/mutex.h"
 
@@ -38,6 +39,19 @@ class PoolContext final : public ExecutionContext {
   int bills_ = 0;
 };
 
+/// What an actor is while it runs on a thread for blocking calls. Cancelling the actor does not reach it: the call ends first anyway.
+class BlockingContext final : public ExecutionContext {
+ public:
+  BlockingContext(const ExecutionContext& actor, PoolShared& shared)
+      : ExecutionContext(actor.name(), actor.clock(), Random(shared.seed, actor.name())), parker_(shared.inBlockingCalls) {}
+  void blocking(const std::function<void()>& call) override { call(); }
+
+ private:
+  bool park(Deadline deadline) override { return parker_.park(deadline.at, false); }
+  Waker& waker() override { return parker_; }
+  Parker parker_;
+};
+
 void PoolContext::blocking(const std::function<void()>& call) {
   struct Call {
     const std::function<void()>* call;
@@ -46,8 +60,10 @@ void PoolContext::blocking(const std::function<void()>& call) {
   };
   auto shared = std::make_shared<Call>();  // the pool's thread may still be in set() when this fiber goes on
   shared->call = &call;
-  slot_.worker.shared().blocking.submit([shared] {
+  slot_.worker.shared().blocking.submit([this, shared] {
     try {
+      BlockingContext context(*this, slot_.worker.shared());
+      const CurrentContext current(&context);
       (*shared->call)();
     } catch (...) {
       shared->failure = std::current_exception();
@@ -190,11 +206,19 @@ void PoolWorker::takeDue() {
 void PoolWorker::runActor(void* argument) {
   auto& slot = *static_cast<PoolSlot*>(argument);
   PoolContext context(slot);
-  slot.actor->runBodyOrDie(context);
+  slot.context = &context;
+  {
+    const CurrentContext current(&context);
+    slot.actor->runBodyOrDie(context);
+  }
+  slot.context = nullptr;
 }
 
 void PoolWorker::step(PoolSlot& slot) {
-  slot.fiber.resume();
+  {
+    const CurrentContext current(slot.context);
+    slot.fiber.resume();
+  }
   if (!slot.fiber.isIdle()) return;
   const auto actor = std::move(slot.actor);
   slot.actor = nullptr;

@@ -22,6 +22,7 @@ struct PoolShared {
   PoolShared(uint64_t runSeed, Nanos spin, int blockingThreads) : seed(runSeed), crowd(spin), blocking(blockingThreads) {}
   const uint64_t seed;
   Crowd crowd;
+  Crowd inBlockingCalls{Nanos::zero()};
   ActorRegistry registry;
   BlockingPool blocking;
 };
@@ -39,6 +40,7 @@ struct PoolSlot final : public Waker, public TimerNode {
   bool timedOut = false;
   Fiber fiber;
   std::shared_ptr<ActorBase> actor;
+  ExecutionContext* context = nullptr;  ///< once the actor's body has begun
   uint64_t actorId = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actor_base.h"
+#include "current_context.h"
 #include "fiber.h"
 #include "simulation_trace.h"
 #include "timer_heap.h"
@@ -319,7 +320,10 @@ void SimulatedExecutor::Scheduler::step(SimulatedActor& actor) {
     actor.fiber = fibers_.take();
     actor.fiber->start(&runActor, &actor);
   }
-  actor.fiber->resume();
+  {
+    const CurrentContext current(&actor.context);
+    actor.fiber->resume();
+  }
   running_ = nullptr;
   if (!actor.fiber->isIdle()) return;
   fibers_.give(std::move(actor.fiber));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actor_base.h"
+#include "current_context.h"
 #include "parker.h"
 #include "weir/base/check.h"
 
@@ -114,6 +115,7 @@ void ThreadExecutor::Threads::runJob(Worker& worker, std::unique_ptr<Job> job) {
   nameThread(job->actor->name().c_str());
   {
     ThreadContext context(job->actor->options(), seed_, worker.parker);
+    const CurrentContext current(&context);
     job->actor->runBodyOrDie(context);
   }
   {

@@ -96,6 +96,10 @@ class ExecutionContext {
   void checkCancelled();
   bool isCancelled() const { return cancelled_.load(std::memory_order_seq_cst); }
 
+  /// The context of the actor that calls, also inside its blocking(); null on a thread that is no executor's. For hooks that no context
+  /// reaches (injected delays of files); whoever has a context uses that.
+  static ExecutionContext* current();
+
   const Clock& clock() const { return *clock_; }
   Random& random() { return random_; }
   const std::string& name() const { return name_; }

@@ -103,8 +103,9 @@ class FileFaults {
 /// The way to wait and, under simulation, to let others run in between.
 using FileHook = std::function<void(FileOperation operation, Nanos latency)>;
 
-/// A hook that interleaves and waits in the context of the actor that calls; `current` returns it, or null where nobody may wait.
-FileHook waitIn(std::function<ExecutionContext*()> current);
+/// The usual hook: interleaves and waits in the context that `current` returns, by default the one of the actor that calls; does neither
+/// where that is null. Never throws: where the actor is cancelled the wait ends early, and its next one says so.
+FileHook waitIn(std::function<ExecutionContext*()> current = &ExecutionContext::current);
 
 /// Another file system with faults: slow, failing, torn or full. Stateless but for references; any thread.
 class FaultyFileSystem final : public FileSystem {
