@@ -70,20 +70,14 @@ Buffer LocalBufferPool::requestBuffer() {
   return segment ? Buffer::adopt(segment, 0, 0, DataType::DATA_BUFFER) : Buffer();
 }
 
-Result<void> LocalBufferPool::reserveSegments(ExecutionContext& context, int32_t count) {
-  WEIR_CHECK_LE(count, options_.required);
-  const int32_t missing = count - requested();
-  if (missing <= 0) return {};
-  std::vector<MemorySegment*> segments;
-  WEIR_TRY(network_->takeBlocking(context, missing, segments));
-  Lock lock(mutex_);
-  requested_ += missing;
-  free_.insert(free_.end(), segments.begin(), segments.end());
-  if (updateAvailability()) {
-    lock.unlock();
-    available_.set();
+Result<void> LocalBufferPool::reserveFirstSegment(ExecutionContext& context) {
+  const Deadline deadline = Deadline::work(context.clock().monotonic() + network_->requestTimeout());
+  // The pool has been in line for its first segment since it was made, so there is nothing to do but to wait for its turn.
+  while (true) {
+    available_.reset();
+    if (requested() > 0 || isDestroyed()) return {};
+    if (context.wait(WaitReason::kSetupBuffers, {&available_}, deadline) == WaitOutcome::kDeadline) return network_->timeoutError();
   }
-  return {};
 }
 
 bool LocalBufferPool::addBufferListener(std::shared_ptr<BufferListener> listener) {

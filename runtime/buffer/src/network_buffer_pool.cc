@@ -152,6 +152,14 @@ void NetworkBufferPool::notifyListeners() {
   for (const auto& listener : listeners) listener->onSegmentAvailable();
 }
 
+Error NetworkBufferPool::timeoutError() const {
+  return Error{
+      ErrorCode::kFailed,
+      fmt::format("Timeout triggered when requesting exclusive buffers: {},  or you may increase the timeout which is {}ms by setting "
+                  "the key 'taskmanager.network.memory.buffers-request-timeout'.",
+                  configDescription(), requestTimeout_.count())};
+}
+
 Result<void> NetworkBufferPool::takeBlocking(ExecutionContext& context, int32_t count, std::vector<MemorySegment*>& into) {
   const auto waiter = std::make_shared<SetupWaiter>();
   const Deadline deadline = Deadline::work(context.clock().monotonic() + requestTimeout_);
@@ -174,11 +182,7 @@ Result<void> NetworkBufferPool::takeBlocking(ExecutionContext& context, int32_t 
       throw;
     }
     giveBack();
-    return Error{
-        ErrorCode::kFailed,
-        fmt::format("Timeout triggered when requesting exclusive buffers: {},  or you may increase the timeout which is {}ms by setting "
-                    "the key 'taskmanager.network.memory.buffers-request-timeout'.",
-                    configDescription(), requestTimeout_.count())};
+    return timeoutError();
   }
   return {};
 }

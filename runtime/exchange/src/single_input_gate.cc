@@ -14,7 +14,7 @@ void SingleInputGate::setInputChannels(std::vector<std::unique_ptr<InputChannel>
 Result<void> SingleInputGate::setup(ExecutionContext& context, std::shared_ptr<LocalBufferPool> pool) {
   WEIR_CHECK(!pool_, "gate {} of {} is set up once", gateIndex_, owningTask_);
   pool_ = std::move(pool);
-  return pool_->reserveSegments(context, 1);
+  return pool_->reserveFirstSegment(context);
 }
 
 std::optional<Millis> SingleInputGate::requestPartitions() {

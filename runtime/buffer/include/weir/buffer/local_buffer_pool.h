@@ -52,8 +52,9 @@ class LocalBufferPool final : public BufferRecycler, public GlobalPoolListener, 
   BufferBuilder requestBufferBuilderBlocking(ExecutionContext& context, int32_t subpartition);
   /// A whole segment as a data buffer of size 0 that the receiver fills; empty if there is none.
   Buffer requestBuffer();
-  /// Holds at least `count` segments from now on; waits as kSetupBuffers. Requires: count <= required.
-  Result<void> reserveSegments(ExecutionContext& context, int32_t count);
+  /// Returns when the pool holds a segment, in hand or in use; waits for it as kSetupBuffers, up to the request timeout. Done when a gate is
+  /// set up, so that its channels cannot starve.
+  Result<void> reserveFirstSegment(ExecutionContext& context);
 
   bool isAvailable() const { return availableNow_.load(std::memory_order_acquire); }
   /// Set when the pool becomes available or is destroyed. Never reset here: that is for the waiter, before it looks again.

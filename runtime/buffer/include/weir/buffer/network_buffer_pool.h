@@ -79,8 +79,9 @@ class NetworkBufferPool : public std::enable_shared_from_this<NetworkBufferPool>
   [[nodiscard]] bool give(MemorySegment* segment);
   /// Asks everybody in line; who finds nothing gets in line again.
   void notifyListeners();
-  /// Takes up to `count` segments into `into`, waiting for the missing ones.
-  Result<void> takeBlocking(ExecutionContext& context, int32_t count, std::vector<MemorySegment*>& into);
+  Millis requestTimeout() const { return requestTimeout_; }
+  /// What a request that waited in vain fails with.
+  Error timeoutError() const;
   /// `pool` is gone: its requirement is free again.
   void remove(LocalBufferPool& pool);
 
@@ -88,6 +89,7 @@ class NetworkBufferPool : public std::enable_shared_from_this<NetworkBufferPool>
   NetworkBufferPool(int32_t segments, uint32_t segmentSize, Millis requestTimeout, void* arena);
   void recycle(MemorySegment& segment) override;
   Result<void> reserve(int32_t count);
+  Result<void> takeBlocking(ExecutionContext& context, int32_t count, std::vector<MemorySegment*>& into);
   std::string configDescription() const;
   /// Computes and sets all sizes, unlocks, and tells who became available.
   void redistribute(Lock factoryLock);
