@@ -33,6 +33,7 @@ bool LocalBufferPool::updateAvailability() {
 }
 
 MemorySegment* LocalBufferPool::takeSegment(int32_t subpartition) {
+  if (subpartition >= options_.subpartitions) subpartition = -1;
   Lock lock(mutex_);
   if (destroyed_)
     throw Throwable("org.apache.flink.runtime.execution.CancelTaskException", "Buffer pool has already been destroyed.");
