@@ -132,7 +132,8 @@ TEST(LocalBufferPool, SetsItsSignalOnceWhenItBecomesAvailable) {
 TEST(LocalBufferPool, OffersARecycledSegmentToTheFirstListenerThatTakesIt) {
   Pools pools(10, {.required = 1, .max = 1});
   auto one = pools.take();
-  const auto refuses = std::make_shared<Listener>(false), accepts = std::make_shared<Listener>(true), late = std::make_shared<Listener>(true);
+  const auto refuses = std::make_shared<Listener>(false), accepts = std::make_shared<Listener>(true),
+             late = std::make_shared<Listener>(true);
   for (const auto& listener : {refuses, accepts, late}) EXPECT_TRUE(pools.local->addBufferListener(listener));
   one.finish();
   EXPECT_EQ(refuses->offered, 1);

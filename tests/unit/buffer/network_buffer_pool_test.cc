@@ -42,10 +42,11 @@ TEST(NetworkBufferPool, OneRequiredSegmentTooManyFailsWithFlinksText) {
   const auto first = network->createBufferPool({.required = 6, .max = 8}).value();
   const auto second = network->createBufferPool({.required = 5, .max = 5});
   ASSERT_TRUE(second.has_error());
-  EXPECT_EQ(second.error().message,
-            "Insufficient number of network buffers: required 5, but only 4 available. The total number of network buffers is currently set "
-            "to 10 of 64 bytes each. You can increase this number by setting the configuration keys 'taskmanager.memory.network.fraction', "
-            "'taskmanager.memory.network.min', and 'taskmanager.memory.network.max'.");
+  EXPECT_EQ(
+      second.error().message,
+      "Insufficient number of network buffers: required 5, but only 4 available. The total number of network buffers is currently set "
+      "to 10 of 64 bytes each. You can increase this number by setting the configuration keys 'taskmanager.memory.network.fraction', "
+      "'taskmanager.memory.network.min', and 'taskmanager.memory.network.max'.");
   const auto fits = network->createBufferPool({.required = 4, .max = 5}).value();
   EXPECT_EQ(network->requiredSegments(), 10);
   fits->lazyDestroy();
@@ -128,11 +129,13 @@ TEST(NetworkBufferPool, AnExclusiveRequestGivesUpAfterItsTimeoutAndLeavesNothing
     const Nanos before = context.clock().monotonic();
     const auto segments = network->requestUnpooledSegments(context, 3);
     ASSERT_TRUE(segments.has_error());
-    EXPECT_EQ(segments.error().message,
-              "Timeout triggered when requesting exclusive buffers: The total number of network buffers is currently set to 4 of 64 bytes each. "
-              "You can increase this number by setting the configuration keys 'taskmanager.memory.network.fraction', "
-              "'taskmanager.memory.network.min', and 'taskmanager.memory.network.max',  or you may increase the timeout which is 500ms by setting "
-              "the key 'taskmanager.network.memory.buffers-request-timeout'.");
+    EXPECT_EQ(
+        segments.error().message,
+        "Timeout triggered when requesting exclusive buffers: The total number of network buffers is currently set to 4 of 64 bytes each. "
+        "You can increase this number by setting the configuration keys 'taskmanager.memory.network.fraction', "
+        "'taskmanager.memory.network.min', and 'taskmanager.memory.network.max',  or you may increase the timeout which is 500ms by "
+        "setting "
+        "the key 'taskmanager.network.memory.buffers-request-timeout'.");
     EXPECT_GE(context.clock().monotonic() - before, Millis(500));
     EXPECT_EQ(network->requiredSegments(), 1);
     out.clear();

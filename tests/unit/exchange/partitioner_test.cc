@@ -59,7 +59,8 @@ TEST(HashPartitioner, SendsAKeyToTheSubtaskOfItsKeyGroup) {
 }
 
 TEST(CustomPartitioner, AsksTheUsersFunctionWithKeyAndNumberOfChannels) {
-  CustomPartitioner selector([](int64_t value) { return value / 10; }, [](int64_t key, int32_t channels) { return static_cast<int32_t>(key % channels); }, 4);
+  CustomPartitioner selector([](int64_t value) { return value / 10; },
+                             [](int64_t key, int32_t channels) { return static_cast<int32_t>(key % channels); }, 4);
   EXPECT_EQ(selector.select(int64_t{57}), 1u);
 }
 

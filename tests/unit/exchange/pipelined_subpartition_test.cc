@@ -323,8 +323,8 @@ TEST(SubpartitionPoll, WithZeroExclusiveBuffersHandsOutTheEmptyRest) {
 }
 
 TEST(SubpartitionPoll, ABlockingEventReportsNoBacklogAndNoNextAlthoughDataFollows) {
-  for (const RuntimeEvent& event : {RuntimeEvent(barrier(1)), RuntimeEvent(barrier(1, AlignmentType::kAligned, 100)), RuntimeEvent(EndOfChannelState{}),
-                                    RuntimeEvent(WatermarkEvent{"w", true, int64_t{1}})}) {
+  for (const RuntimeEvent& event : {RuntimeEvent(barrier(1)), RuntimeEvent(barrier(1, AlignmentType::kAligned, 100)),
+                                    RuntimeEvent(EndOfChannelState{}), RuntimeEvent(WatermarkEvent{"w", true, int64_t{1}})}) {
     Subpartition sub;
     sub.addEvent(event);
     sub.addData("a");

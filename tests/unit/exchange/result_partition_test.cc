@@ -25,7 +25,8 @@ struct Written {
           return options;
         }()) {}
   Written(int32_t subpartitions, bool flushAlways, LocalBufferPoolOptions options)
-      : partition(exchange.partition(subpartitions, options)), writer(partition, flushAlways), ready(std::make_shared<ReadyQueue>(subpartitions)) {
+      : partition(exchange.partition(subpartitions, options)), writer(partition, flushAlways),
+        ready(std::make_shared<ReadyQueue>(subpartitions)) {
     for (int32_t i = 0; i < subpartitions; ++i) views.push_back(partition->createView(i, {ready, static_cast<uint32_t>(i)}));
     (void)notified();
   }

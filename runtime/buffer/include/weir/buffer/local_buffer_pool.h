@@ -52,8 +52,8 @@ class LocalBufferPool final : public BufferRecycler, public GlobalPoolListener, 
   BufferBuilder requestBufferBuilderBlocking(ExecutionContext& context, int32_t subpartition);
   /// A whole segment as a data buffer of size 0 that the receiver fills; empty if there is none.
   Buffer requestBuffer();
-  /// Returns when the pool holds a segment, in hand or in use; waits for it as kSetupBuffers, up to the request timeout. Done when a gate is
-  /// set up, so that its channels cannot starve.
+  /// Returns when the pool holds a segment, in hand or in use; waits for it as kSetupBuffers, up to the request timeout. Done when a gate
+  /// is set up, so that its channels cannot starve.
   Result<void> reserveFirstSegment(ExecutionContext& context);
 
   bool isAvailable() const { return availableNow_.load(std::memory_order_acquire); }

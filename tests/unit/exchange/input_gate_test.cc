@@ -1,0 +1,479 @@
+#include <gtest/gtest.h>
+
+#include "unit/exchange/exchange_fixture.h"
+#include "weir/base/simulated_executor.h"
+#include "weir/exchange/union_input_gate.h"
+#include "weir/snapshot/checkpoint_failure.h"
+
+namespace weir {
+namespace {
+
+using namespace testing;
+
+/// One gate that reads subpartition 0 of each of several partitions, as an all-to-all edge does.
+struct Gate {
+  explicit Gate(int32_t channels, ChannelStateWriter* writer = nullptr) {
+    std::vector<std::pair<int32_t, uint32_t>> sources;
+    for (int32_t i = 0; i < channels; ++i) {
+      partitions.push_back(exchange.partition(1));
+      writers.push_back(std::make_unique<RecordWriter>(partitions.back()));
+      sources.push_back({i, 0});
+    }
+    gate = exchange.gate(sources, 0, writer);
+    EXPECT_FALSE(gate->requestPartitions());
+  }
+  /// A buffer of its own with this text, length included in what is read.
+  void send(int32_t channel, std::string_view text) {
+    emitText(*writers[channel], 0, text);
+    partitions[channel]->flushAll();
+  }
+  void sendEvent(int32_t channel, const RuntimeEvent& event, bool priority = false) {
+    partitions[channel]->broadcastEvent(event, priority);
+  }
+  /// "channel:text" or "channel:TYPE" of what comes next.
+  std::string next(bool priority = false) {
+    const auto got = priority ? gate->pollPriority() : gate->pollNext();
+    return got ? describe(*got) : "nothing";
+  }
+  static std::string describe(const BufferOrEvent& got) {
+    return std::to_string(got.channelIndex) + ":" + (got.isBuffer() ? asText(got.buffer).substr(4) : std::string(toString(got.dataType())));
+  }
+
+  Exchange exchange;
+  std::vector<std::shared_ptr<ResultPartition>> partitions;
+  std::vector<std::unique_ptr<RecordWriter>> writers;
+  std::unique_ptr<SingleInputGate> gate;
+};
+
+TEST(InputGate, TakesOneBufferOfEachChannelInTurn) {
+  Gate in(3);
+  for (const char* text : {"a", "b", "c"}) {
+    for (int channel : {0, 1}) {
+      emitText(*in.writers[channel], 0, text);
+      in.partitions[channel]->broadcastEvent(CancelCheckpointMarker{1});
+    }
+  }
+  in.send(2, "late");
+  EXPECT_EQ(in.next(), "0:a");
+  EXPECT_EQ(in.next(), "1:a");
+  EXPECT_EQ(in.next(), "2:late");
+  EXPECT_EQ(in.next(), "0:EVENT_BUFFER");
+  EXPECT_EQ(in.next(), "1:EVENT_BUFFER");
+  EXPECT_EQ(in.next(), "0:b");
+}
+
+TEST(InputGate, SaysWhetherMoreIsAvailable) {
+  Gate in(2);
+  in.send(0, "a");
+  in.send(1, "b");
+  EXPECT_TRUE(in.gate->pollNext()->moreAvailable);
+  EXPECT_FALSE(in.gate->pollNext()->moreAvailable);
+  EXPECT_EQ(in.next(), "nothing");
+}
+
+TEST(InputGate, ItsSignalIsSetWhileThereIsSomethingAndResetOnceNothingIsFound) {
+  Gate in(1);
+  EXPECT_FALSE(in.gate->available().isSet());
+  in.send(0, "a");
+  EXPECT_TRUE(in.gate->available().isSet());
+  EXPECT_EQ(in.next(), "0:a");
+  EXPECT_EQ(in.next(), "nothing");
+  EXPECT_FALSE(in.gate->available().isSet());
+}
+
+TEST(InputGate, AChannelThatReportsTwiceIsPolledOnce) {
+  Gate in(1);
+  in.gate->readyQueue()->add(0);
+  in.gate->readyQueue()->add(0);
+  in.send(0, "a");
+  EXPECT_EQ(in.next(), "0:a");
+  EXPECT_FALSE(in.gate->looksReady());
+}
+
+TEST(InputGate, AReportWithNothingBehindItIsHarmless) {
+  Gate in(1);
+  in.gate->readyQueue()->add(0);
+  EXPECT_EQ(in.next(), "nothing");
+}
+
+TEST(InputGate, PassesEventsWithTheirSequenceNumbers) {
+  Gate in(1);
+  in.send(0, "a");
+  in.sendEvent(0, CancelCheckpointMarker{3});
+  EXPECT_EQ(in.gate->pollNext()->sequenceNumber, 0);
+  const auto event = in.gate->pollNext();
+  EXPECT_EQ(event->sequenceNumber, 1);
+  EXPECT_EQ(std::get<CancelCheckpointMarker>(EventSerializer::decode(event->buffer.bytes()).value()).checkpointId, 3);
+}
+
+// ---- blocking -------------------------------------------------------------------------------------------------------------------------
+
+TEST(InputGate, ABlockedChannelIsSilentUntilItIsResumed) {
+  Gate in(2);
+  in.sendEvent(0, barrier(1));
+  in.send(0, "behind");
+  in.send(1, "other");
+  EXPECT_EQ(in.next(), "0:ALIGNED_CHECKPOINT_BARRIER");
+  EXPECT_EQ(in.next(), "1:other");
+  EXPECT_EQ(in.next(), "nothing");
+  in.gate->resumeConsumption({0, 0});
+  EXPECT_TRUE(in.gate->available().isSet());
+  EXPECT_EQ(in.next(), "0:behind");
+}
+
+TEST(InputGate, AResumedChannelWithNothingToReadIsNotQueued) {
+  Gate in(1);
+  in.sendEvent(0, barrier(1));
+  EXPECT_EQ(in.next(), "0:ALIGNED_CHECKPOINT_BARRIER");
+  in.gate->resumeConsumption({0, 0});
+  EXPECT_FALSE(in.gate->looksReady());
+}
+
+TEST(InputGate, TheRecoveryHandshakeLetsDataThroughOnlyAfterAllChannelsAreThere) {
+  Gate in(2);
+  for (int channel : {0, 1}) {
+    in.sendEvent(channel, EndOfChannelState{});
+    in.send(channel, "data");
+  }
+  EXPECT_EQ(in.next(), "0:RECOVERY_COMPLETION");
+  EXPECT_EQ(in.next(), "1:RECOVERY_COMPLETION");
+  EXPECT_EQ(in.next(), "nothing");
+  for (int channel : {0, 1}) in.gate->resumeConsumption({0, channel});
+  EXPECT_EQ(in.next(), "0:data");
+  EXPECT_EQ(in.next(), "1:data");
+}
+
+// ---- priority -------------------------------------------------------------------------------------------------------------------------
+
+TEST(InputGate, APriorityEventComesFirstOfAllChannels) {
+  Gate in(3);
+  for (int channel : {0, 1, 2}) in.send(channel, "data");
+  in.sendEvent(2, barrier(1, AlignmentType::kUnaligned), true);
+  EXPECT_TRUE(in.gate->priorityAvailable().isSet());
+  EXPECT_EQ(in.next(), "2:PRIORITIZED_EVENT_BUFFER");
+  EXPECT_EQ(in.next(), "0:data");
+}
+
+TEST(InputGate, PollingForPriorityFindsNothingElse) {
+  Gate in(2);
+  in.send(0, "data");
+  EXPECT_EQ(in.next(true), "nothing");
+  for (int channel : {0, 1}) in.sendEvent(channel, barrier(1, AlignmentType::kUnaligned), true);
+  const auto first = in.gate->pollPriority();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->morePriorityEvents);
+  const auto second = in.gate->pollPriority();
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(second->morePriorityEvents);
+  EXPECT_TRUE(second->moreAvailable);
+  EXPECT_EQ(in.next(true), "nothing");
+  EXPECT_FALSE(in.gate->priorityAvailable().isSet());
+  EXPECT_EQ(in.next(), "0:data") << "and what was queued before stays queued";
+}
+
+TEST(InputGate, AStalePriorityReportIsIgnored) {
+  Gate in(1);
+  in.sendEvent(0, barrier(1, AlignmentType::kUnaligned), true);
+  in.send(0, "data");
+  EXPECT_EQ(in.next(), "0:PRIORITIZED_EVENT_BUFFER");
+  in.gate->readyQueue()->addPriority(0, 0);  // number 0 was just taken
+  EXPECT_EQ(in.next(true), "nothing");
+  EXPECT_EQ(in.next(), "0:data");
+}
+
+TEST(InputGate, StalenessSurvivesTheWrapOfSequenceNumbers) {
+  Gate in(1);
+  in.sendEvent(0, barrier(1, AlignmentType::kUnaligned), true);
+  EXPECT_EQ(in.next(), "0:PRIORITIZED_EVENT_BUFFER");
+  in.gate->readyQueue()->addPriority(0, std::numeric_limits<int32_t>::max());
+  in.gate->refresh();
+  EXPECT_TRUE(in.gate->hasPriorityQueued()) << "far ahead of 0";
+  (void)in.next();
+  in.gate->readyQueue()->addPriority(0, -5);
+  in.gate->refresh();
+  EXPECT_FALSE(in.gate->hasPriorityQueued()) << "behind 0";
+}
+
+TEST(InputGate, AForcedPriorityReportIsNeverStale) {
+  Gate in(1);
+  in.sendEvent(0, barrier(1, AlignmentType::kUnaligned), true);
+  EXPECT_EQ(in.next(), "0:PRIORITIZED_EVENT_BUFFER");
+  in.gate->readyQueue()->addPriority(0, 0, true);
+  in.gate->refresh();
+  EXPECT_TRUE(in.gate->hasPriorityQueued());
+}
+
+TEST(InputGate, APriorityEventPassesABlockedChannel) {
+  Gate in(1);
+  in.sendEvent(0, barrier(1));
+  EXPECT_EQ(in.next(), "0:ALIGNED_CHECKPOINT_BARRIER");
+  in.send(0, "data");
+  in.sendEvent(0, barrier(2, AlignmentType::kUnaligned), true);
+  EXPECT_EQ(in.next(), "0:PRIORITIZED_EVENT_BUFFER");
+  EXPECT_EQ(in.next(), "nothing");
+}
+
+// ---- the end --------------------------------------------------------------------------------------------------------------------------
+
+TEST(InputGate, FinishesWhenAllChannelsHaveEnded) {
+  Gate in(2);
+  in.partitions[0]->finish();
+  EXPECT_EQ(in.next(), "0:END_OF_PARTITION");
+  EXPECT_FALSE(in.gate->isFinished());
+  EXPECT_TRUE(in.gate->channel(0).isReleased());
+  in.partitions[1]->finish();
+  EXPECT_EQ(in.next(), "1:END_OF_PARTITION");
+  EXPECT_TRUE(in.gate->isFinished());
+  EXPECT_TRUE(in.gate->available().isSet());
+  EXPECT_EQ(in.next(), "nothing");
+  EXPECT_TRUE(in.gate->available().isSet()) << "it stays available";
+  EXPECT_EQ(in.exchange.manager->size(), 0u) << "consumed partitions are released";
+}
+
+TEST(InputGate, IgnoresReportsOfAnEndedChannel) {
+  Gate in(2);
+  in.partitions[0]->finish();
+  EXPECT_EQ(in.next(), "0:END_OF_PARTITION");
+  in.gate->readyQueue()->add(0);
+  EXPECT_EQ(in.next(), "nothing");
+}
+
+TEST(InputGate, DrainsOnlyIfAllChannelsSaidSo) {
+  for (const bool drain : {true, false}) {
+    Gate in(2);
+    EXPECT_EQ(in.gate->hasReceivedEndOfData(), EndOfDataStatus::kNotEndOfData);
+    in.partitions[0]->notifyEndOfData(StopMode::DRAIN);
+    EXPECT_EQ(in.next(), "0:END_OF_DATA");
+    EXPECT_EQ(in.gate->hasReceivedEndOfData(), EndOfDataStatus::kNotEndOfData);
+    in.partitions[1]->notifyEndOfData(drain ? StopMode::DRAIN : StopMode::NO_DRAIN);
+    EXPECT_EQ(in.next(), "1:END_OF_DATA");
+    EXPECT_EQ(in.gate->hasReceivedEndOfData(), drain ? EndOfDataStatus::kDrained : EndOfDataStatus::kStopped);
+  }
+}
+
+TEST(InputGate, TellsTheProducerThatItsRecordsWereProcessed) {
+  Gate in(1);
+  in.partitions[0]->notifyEndOfData(StopMode::DRAIN);
+  EXPECT_EQ(in.next(), "0:END_OF_DATA");
+  EXPECT_FALSE(in.partitions[0]->isAllDataProcessed());
+  in.gate->acknowledgeAllRecordsProcessed({0, 0});
+  EXPECT_TRUE(in.partitions[0]->isAllDataProcessed());
+}
+
+TEST(InputGate, WhenClosedReleasesItsChannelsAndTakesNoReports) {
+  Gate in(2);
+  in.send(0, "a");
+  in.gate->close();
+  EXPECT_EQ(in.next(), "nothing");
+  EXPECT_TRUE(in.partitions[0]->isReleased());
+  in.gate->readyQueue()->add(0);
+  EXPECT_FALSE(in.gate->looksReady());
+}
+
+// ---- connecting and failing -----------------------------------------------------------------------------------------------------------
+
+TEST(InputGate, AsksAgainForAMissingPartitionWithDoublingPausesAndThenGivesUp) {
+  Exchange exchange;
+  const auto gate = exchange.gate({{0, 0}});
+  std::vector<int64_t> pauses;
+  for (int i = 0; i < 8; ++i) pauses.push_back(gate->requestPartitions()->count());
+  EXPECT_EQ(pauses, (std::vector<int64_t>{100, 200, 400, 800, 1600, 3200, 6400, 10000}));
+  try {
+    gate->requestPartitions();
+    FAIL() << "should have given up";
+  } catch (const Throwable& error) {
+    EXPECT_EQ(error.className(), "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException");
+    EXPECT_EQ(error.message(),
+              "Partition " + partitionId(0).partition.toString() + "@" + partitionId(0).producer.toString() + " not found.");
+  }
+}
+
+TEST(InputGate, ConnectsToAPartitionThatComesLater) {
+  Exchange exchange;
+  const auto gate = exchange.gate({{0, 0}});
+  EXPECT_TRUE(gate->requestPartitions());
+  const auto partition = exchange.partition(1);
+  RecordWriter writer(partition);
+  emitText(writer, 0, "a");
+  EXPECT_FALSE(gate->requestPartitions());
+  EXPECT_TRUE(gate->available().isSet()) << "what was queued before is reported at once";
+  EXPECT_EQ(asText(gate->pollNext()->buffer).substr(4), "a");
+}
+
+TEST(InputGate, AFailedProducerIsThrownWithItsCause) {
+  Gate in(1);
+  in.exchange.manager->releasePartition(partitionId(0), std::make_shared<Throwable>("java.lang.RuntimeException", "boom"));
+  in.gate->readyQueue()->add(0);
+  try {
+    in.gate->pollNext();
+    FAIL() << "should have failed";
+  } catch (const Throwable& error) {
+    EXPECT_EQ(error.className(), "org.apache.flink.runtime.io.network.partition.PartitionConnectionException");
+    EXPECT_EQ(error.cause()->message(), "boom");
+  }
+}
+
+TEST(InputGate, AReleasedPartitionCancelsItsReader) {
+  Gate in(1);
+  in.exchange.manager->releasePartition(partitionId(0));
+  in.gate->readyQueue()->add(0);
+  try {
+    in.gate->pollNext();
+    FAIL() << "should have been cancelled";
+  } catch (const Throwable& error) {
+    EXPECT_EQ(error.className(), "org.apache.flink.runtime.execution.CancelTaskException");
+  }
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------------------------
+
+TEST(InputGate, ReportsTheQueueOfTheSubpartitionsAndNoBytesForLocalChannels) {
+  Gate in(2);
+  in.send(0, "a");
+  in.sendEvent(0, CancelCheckpointMarker{1});
+  in.send(1, "b");
+  EXPECT_EQ(in.gate->queueLength(), 3);
+  EXPECT_EQ(in.gate->buffersInUse(), 3);
+  EXPECT_EQ(in.gate->queuedBytes(), 0);
+  EXPECT_EQ(in.next(), "0:a");
+  EXPECT_EQ(in.gate->channel(0).numBytesIn(), 5);
+  EXPECT_EQ(in.gate->channel(0).numBuffersIn(), 1);
+}
+
+TEST(InputGate, PassesADesiredBufferSizeToTheProducers) {
+  Gate in(2);
+  in.gate->announceBufferSize(512);
+  EXPECT_EQ(in.partitions[1]->subpartition(0).desiredBufferSize(), 512);
+}
+
+// ---- in-flight data -------------------------------------------------------------------------------------------------------------------
+
+TEST(LocalChannel, StoresDataBetweenTheStartOfACheckpointAndItsBarrier) {
+  RecordingChannelStateWriter state;
+  Gate in(1, &state);
+  in.send(0, "before");
+  EXPECT_EQ(in.next(), "0:before");
+  in.gate->checkpointStarted(barrier(4, AlignmentType::kUnaligned));
+  in.send(0, "in-flight");
+  EXPECT_EQ(in.next(), "0:in-flight");
+  in.sendEvent(0, barrier(4, AlignmentType::kUnaligned), true);
+  EXPECT_EQ(in.next(), "0:PRIORITIZED_EVENT_BUFFER");
+  in.send(0, "after");
+  EXPECT_EQ(in.next(), "0:after");
+  ASSERT_EQ(state.calls.size(), 1u);
+  EXPECT_EQ(state.calls[0], "input 4 0 " + std::string("\0\0\0\x09", 4) + "in-flight");
+}
+
+TEST(LocalChannel, StopsStoringWhenTheCheckpointStops) {
+  RecordingChannelStateWriter state;
+  Gate in(1, &state);
+  in.gate->checkpointStarted(barrier(4, AlignmentType::kUnaligned));
+  in.gate->checkpointStopped(4);
+  in.send(0, "data");
+  EXPECT_EQ(in.next(), "0:data");
+  EXPECT_TRUE(state.calls.empty());
+}
+
+TEST(LocalChannel, RefusesACheckpointOlderThanABarrierItHasSeen) {
+  Gate in(1);
+  in.sendEvent(0, barrier(5, AlignmentType::kUnaligned), true);
+  EXPECT_EQ(in.next(), "0:PRIORITIZED_EVENT_BUFFER");
+  try {
+    in.gate->checkpointStarted(barrier(4, AlignmentType::kUnaligned));
+    FAIL() << "should have been subsumed";
+  } catch (const CheckpointException& error) {
+    EXPECT_EQ(error.reason(), CheckpointFailureReason::kCheckpointSubsumed);
+  }
+}
+
+// ---- unions ---------------------------------------------------------------------------------------------------------------------------
+
+struct Union {
+  Union() {
+    for (int i = 0; i < 5; ++i) {
+      partitions.push_back(exchange.partition(1));
+      writers.push_back(std::make_unique<RecordWriter>(partitions.back()));
+    }
+    first = exchange.gate({{0, 0}, {1, 0}, {2, 0}}, 0);
+    second = exchange.gate({{3, 0}, {4, 0}}, 1);
+    all = std::make_unique<UnionInputGate>(std::vector<SingleInputGate*>{first.get(), second.get()});
+    EXPECT_FALSE(all->requestPartitions());
+  }
+  void send(int32_t partition, std::string_view text) {
+    emitText(*writers[partition], 0, text);
+    partitions[partition]->broadcastEvent(CancelCheckpointMarker{0});
+  }
+  std::string next() {
+    const auto got = all->pollNext();
+    return got ? Gate::describe(*got) : "nothing";
+  }
+  Exchange exchange;
+  std::vector<std::shared_ptr<ResultPartition>> partitions;
+  std::vector<std::unique_ptr<RecordWriter>> writers;
+  std::unique_ptr<SingleInputGate> first, second;
+  std::unique_ptr<UnionInputGate> all;
+};
+
+TEST(UnionInputGate, CountsChannelsOnFromGateToGate) {
+  Union in;
+  EXPECT_EQ(in.all->numberOfChannels(), 5);
+  EXPECT_EQ(in.all->channelIndexOf({1, 1}), 4);
+  EXPECT_EQ(in.all->channel(3).info(), (InputChannelInfo{1, 0}));
+  in.send(4, "x");
+  const auto got = in.all->pollNext();
+  EXPECT_EQ(got->channelIndex, 4);
+  EXPECT_EQ(got->channel, (InputChannelInfo{1, 1}));
+}
+
+TEST(UnionInputGate, LetsGatesTakeTurnsHoweverManyChannelsTheyHave) {
+  Union in;
+  for (int partition : {0, 1, 2}) in.send(partition, "a");
+  in.send(3, "b");
+  EXPECT_EQ(in.next(), "0:a");
+  EXPECT_EQ(in.next(), "3:b");
+  EXPECT_EQ(in.next(), "1:a");
+  EXPECT_EQ(in.next(), "3:EVENT_BUFFER");
+  EXPECT_EQ(in.next(), "2:a");
+}
+
+TEST(UnionInputGate, APriorityEventOfAnyGateComesFirst) {
+  Union in;
+  in.send(0, "a");
+  in.send(3, "b");
+  in.partitions[4]->broadcastEvent(barrier(1, AlignmentType::kUnaligned), true);
+  EXPECT_TRUE(in.all->priorityAvailable().isSet());
+  const auto got = in.all->pollPriority();
+  ASSERT_TRUE(got);
+  EXPECT_EQ(Gate::describe(*got), "4:PRIORITIZED_EVENT_BUFFER");
+  EXPECT_FALSE(in.all->pollPriority());
+  EXPECT_FALSE(in.all->priorityAvailable().isSet());
+}
+
+TEST(UnionInputGate, ItsSignalFollowsBothGates) {
+  Union in;
+  EXPECT_EQ(in.next(), "nothing");
+  EXPECT_FALSE(in.all->available().isSet());
+  in.send(4, "x");
+  EXPECT_TRUE(in.all->available().isSet());
+  EXPECT_EQ(in.next(), "4:x");
+  EXPECT_EQ(in.next(), "4:EVENT_BUFFER");
+  EXPECT_EQ(in.next(), "nothing");
+  EXPECT_FALSE(in.all->available().isSet());
+}
+
+TEST(UnionInputGate, FinishesWhenAllGatesHave) {
+  Union in;
+  for (int i = 0; i < 5; ++i) {
+    in.partitions[i]->notifyEndOfData(StopMode::DRAIN);
+    in.partitions[i]->finish();
+  }
+  int ends = 0;
+  while (!in.all->isFinished()) ends += in.all->pollNext()->dataType() == DataType::END_OF_PARTITION;
+  EXPECT_EQ(ends, 5);
+  EXPECT_EQ(in.all->hasReceivedEndOfData(), EndOfDataStatus::kDrained);
+  EXPECT_TRUE(in.all->available().isSet());
+  EXPECT_EQ(in.next(), "nothing");
+}
+
+}  // namespace
+}  // namespace weir
