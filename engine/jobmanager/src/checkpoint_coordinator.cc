@@ -8,21 +8,11 @@
 namespace weir {
 
 CheckpointCoordinator::CheckpointCoordinator(JobID job, CheckpointCoordinatorConfiguration configuration, Dependencies with)
-    : job_(job),
-      jobText_(job.toString()),
-      config_(std::move(configuration)),
-      logger_(with.log, "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"),
-      clock_(with.clock),
-      random_(with.random),
-      timer_(with.timer),
-      io_(with.io),
-      storage_(std::move(with.storage)),
-      topology_(std::move(with.topology)),
-      executions_(with.executions),
-      sharedState_(std::move(with.sharedState)),
-      stats_(clock_, topology_, config_.historySize),
-      failures_(with.log, job, config_.tolerableFailedCheckpoints, std::move(with.failure)),
-      store_(with.log, config_.numRetained),
+    : job_(job), jobText_(job.toString()), config_(std::move(configuration)),
+      logger_(with.log, "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"), clock_(with.clock), random_(with.random),
+      timer_(with.timer), io_(with.io), storage_(std::move(with.storage)), topology_(std::move(with.topology)),
+      executions_(with.executions), sharedState_(std::move(with.sharedState)), stats_(clock_, topology_, config_.historySize),
+      failures_(with.log, job, config_.tolerableFailedCheckpoints, std::move(with.failure)), store_(with.log, config_.numRetained),
       decider_(with.log, clock_, config_.maxConcurrentCheckpoints, config_.cappedMinPause(),
                [this](Nanos delay) {
                  if (periodicScheduling_) scheduleTrigger(delay);

@@ -87,7 +87,7 @@ void CheckpointCoordinator::discardAborted(const PendingPtr& checkpoint) {
   clean(
       [storage = storage_, checkpoint] {
         return isSavepoint(checkpoint->properties().type) ? storage->discardSavepoint(checkpoint->savepointPath)
-                                                    : storage->discardCheckpoint(checkpoint->id());
+                                                          : storage->discardCheckpoint(checkpoint->id());
       },
       checkpoint->id());
 }

@@ -22,8 +22,7 @@ Result<void> CheckpointCoordinatorConfiguration::validate() const {
   if (isPeriodic() && interval < kShortest) return outOfRange("interval", interval.count(), "at least 10 ms");
   if (timeout < kShortest) return outOfRange("timeout", timeout.count(), "at least 10 ms");
   if (minPause.count() < 0) return outOfRange("min-pause", minPause.count(), "0 or more");
-  if (alignedCheckpointTimeout.count() < 0)
-    return outOfRange("aligned-checkpoint-timeout", alignedCheckpointTimeout.count(), "0 or more");
+  if (alignedCheckpointTimeout.count() < 0) return outOfRange("aligned-checkpoint-timeout", alignedCheckpointTimeout.count(), "0 or more");
   if (maxConcurrentCheckpoints < 1) return outOfRange("max-concurrent-checkpoints", maxConcurrentCheckpoints, "at least 1");
   if (tolerableFailedCheckpoints < 0) return outOfRange("tolerable-failed-checkpoints", tolerableFailedCheckpoints, "0 or more");
   if (numRetained < 1) return outOfRange("num-retained", numRetained, "at least 1");

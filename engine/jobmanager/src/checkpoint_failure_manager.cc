@@ -5,9 +5,7 @@
 namespace weir {
 
 CheckpointFailureManager::CheckpointFailureManager(LogSink& log, const JobID& job, int32_t tolerable, CheckpointFailureCallback callback)
-    : logger_(log, "org.apache.flink.runtime.checkpoint.CheckpointFailureManager"),
-      job_(job.toString()),
-      tolerable_(tolerable),
+    : logger_(log, "org.apache.flink.runtime.checkpoint.CheckpointFailureManager"), job_(job.toString()), tolerable_(tolerable),
       callback_(std::move(callback)) {}
 
 void CheckpointFailureManager::handleCheckpointException(int64_t checkpointId, const CheckpointProperties& properties,

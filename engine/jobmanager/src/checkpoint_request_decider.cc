@@ -22,12 +22,8 @@ bool CheckpointRequestDecider::Before::operator()(const CheckpointTriggerRequest
 
 CheckpointRequestDecider::CheckpointRequestDecider(LogSink& log, const Clock& clock, int32_t maxConcurrent, Nanos minPause,
                                                    std::function<void(Nanos)> rescheduleTrigger, size_t maxQueued)
-    : logger_(log, "org.apache.flink.runtime.checkpoint.CheckpointRequestDecider"),
-      clock_(clock),
-      maxConcurrent_(maxConcurrent),
-      minPause_(minPause),
-      rescheduleTrigger_(std::move(rescheduleTrigger)),
-      maxQueued_(maxQueued) {}
+    : logger_(log, "org.apache.flink.runtime.checkpoint.CheckpointRequestDecider"), clock_(clock), maxConcurrent_(maxConcurrent),
+      minPause_(minPause), rescheduleTrigger_(std::move(rescheduleTrigger)), maxQueued_(maxQueued) {}
 
 bool CheckpointRequestDecider::submit(CheckpointTriggerRequest request) {
   if (queue_.size() >= maxQueued_ && !queue_.rbegin()->periodic) {

@@ -111,7 +111,7 @@ void StatsHistogram::add(int64_t value) {
 StatsSummarySnapshot StatsHistogram::snapshot() const {
   std::vector<int64_t> sorted = window_;
   std::sort(sorted.begin(), sorted.end());
-  return {summary_.min(),          summary_.max(),          summary_.average(),      percentile(sorted, 0.5),
+  return {summary_.min(),          summary_.max(),           summary_.average(),       percentile(sorted, 0.5),
           percentile(sorted, 0.9), percentile(sorted, 0.95), percentile(sorted, 0.99), percentile(sorted, 0.999)};
 }
 

@@ -4,10 +4,14 @@ namespace weir {
 
 bool isDiscardedAt(const CheckpointProperties& properties, JobEnd end) {
   switch (end) {
-    case JobEnd::kFinished: return properties.discardFinished;
-    case JobEnd::kCanceled: return properties.discardCancelled;
-    case JobEnd::kFailed: return properties.discardFailed;
-    case JobEnd::kSuspended: return properties.discardSuspended;
+    case JobEnd::kFinished:
+      return properties.discardFinished;
+    case JobEnd::kCanceled:
+      return properties.discardCancelled;
+    case JobEnd::kFailed:
+      return properties.discardFailed;
+    case JobEnd::kSuspended:
+      return properties.discardSuspended;
   }
   return false;
 }

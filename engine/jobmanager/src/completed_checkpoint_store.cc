@@ -5,8 +5,7 @@
 namespace weir {
 
 CompletedCheckpointStore::CompletedCheckpointStore(LogSink& log, int32_t numRetained)
-    : logger_(log, "org.apache.flink.runtime.checkpoint.StandaloneCompletedCheckpointStore"),
-      numRetained_(numRetained) {
+    : logger_(log, "org.apache.flink.runtime.checkpoint.StandaloneCompletedCheckpointStore"), numRetained_(numRetained) {
   WEIR_CHECK_GE(numRetained, 1);
 }
 

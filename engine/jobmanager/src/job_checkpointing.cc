@@ -88,23 +88,23 @@ CheckpointFailureCallback failuresTo(JobMaster& master, Scheduler& scheduler) {
 
 JobEnd endOf(JobStatus status) {
   switch (status) {
-    case JobStatus::kFinished: return JobEnd::kFinished;
-    case JobStatus::kCanceled: return JobEnd::kCanceled;
-    case JobStatus::kFailed: return JobEnd::kFailed;
-    default: return JobEnd::kSuspended;
+    case JobStatus::kFinished:
+      return JobEnd::kFinished;
+    case JobStatus::kCanceled:
+      return JobEnd::kCanceled;
+    case JobStatus::kFailed:
+      return JobEnd::kFailed;
+    default:
+      return JobEnd::kSuspended;
   }
 }
 
 }  // namespace
 
 JobCheckpointing::JobCheckpointing(JobMaster& master, Scheduler& scheduler, JobCheckpointingOptions options)
-    : scheduler_(scheduler),
-      initial_(std::move(options.initial)),
-      allowNonRestoredState_(initial_ && initial_->allowNonRestoredState),
-      topology_(CheckpointTopology::of(scheduler.graph().graph())),
-      timer_(std::make_unique<Timer>(master.loop())),
-      io_(std::make_unique<Io>(master)),
-      executions_(std::make_unique<Executions>(scheduler)),
+    : scheduler_(scheduler), initial_(std::move(options.initial)), allowNonRestoredState_(initial_ && initial_->allowNonRestoredState),
+      topology_(CheckpointTopology::of(scheduler.graph().graph())), timer_(std::make_unique<Timer>(master.loop())),
+      io_(std::make_unique<Io>(master)), executions_(std::make_unique<Executions>(scheduler)),
       coordinator_(master.job(), options.configuration,
                    {.log = master.world().log,
                     .clock = master.clock(),
@@ -142,8 +142,7 @@ Result<std::vector<RestoredTask>> JobCheckpointing::restoreFor(std::span<const i
   std::shared_ptr<const CompletedCheckpoint> checkpoint;
   if (initial_) {
     InitialCheckpoint from = *std::exchange(initial_, std::nullopt);
-    checkpoint =
-        coordinator_.restoreFrom(from.path, from.checkpointId, std::move(from.operators), from.mode, from.allowNonRestoredState);
+    checkpoint = coordinator_.restoreFrom(from.path, from.checkpointId, std::move(from.operators), from.mode, from.allowNonRestoredState);
   } else {
     checkpoint = coordinator_.restoreLatest();
   }

@@ -4,14 +4,8 @@ namespace weir {
 
 PendingCheckpoint::PendingCheckpoint(int64_t id, int64_t timestampMs, CheckpointTriggerRequest request, CheckpointPlan plan,
                                      std::shared_ptr<CheckpointStats> stats)
-    : id_(id),
-      timestampMs_(timestampMs),
-      request_(std::move(request)),
-      plan_(std::move(plan)),
-      stats_(std::move(stats)),
-      acks_(plan_.tasks.size(), Ack::kNotAsked),
-      states_(plan_.tasks.size()),
-      missing_(static_cast<int32_t>(plan_.toWaitFor.size())) {
+    : id_(id), timestampMs_(timestampMs), request_(std::move(request)), plan_(std::move(plan)), stats_(std::move(stats)),
+      acks_(plan_.tasks.size(), Ack::kNotAsked), states_(plan_.tasks.size()), missing_(static_cast<int32_t>(plan_.toWaitFor.size())) {
   for (const int32_t task : plan_.toWaitFor) acks_[task] = Ack::kMissing;
   for (const int32_t task : plan_.finished) {
     const int32_t vertex = plan_.topology->vertexOfTask[task];

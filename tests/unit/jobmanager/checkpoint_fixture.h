@@ -17,7 +17,6 @@
 namespace weir::checkpointtest {
 
 using Reason = CheckpointFailureReason;
-using namespace std::chrono_literals;
 
 class ManualClock final : public Clock {
  public:
@@ -192,7 +191,7 @@ inline std::vector<VertexSpec> pipeline(int32_t parallelism) {
 class Job {
  public:
   explicit Job(CheckpointCoordinatorConfiguration config = {}, const std::vector<VertexSpec>& specs = pipeline(2), uint64_t seed = 1,
-               LogLevel level = LogLevel::kDebug)
+               LogLevel level = LogLevel::kDebug, std::shared_ptr<CheckpointSharedState> sharedState = nullptr)
       : log(clock, level), timer(clock) {
     std::vector<CheckpointVertex> vertices;
     for (size_t v = 0; v < specs.size(); ++v) {
@@ -201,15 +200,16 @@ class Job {
       vertices.push_back(std::move(vertex));
     }
     topology = CheckpointTopology::build(std::move(vertices));
-    for (int32_t task = 0; task < topology->taskCount(); ++task) executions.tasks.push_back({attemptOf(task, 0), ExecutionState::kRunning, gateway});
+    for (int32_t task = 0; task < topology->taskCount(); ++task)
+      executions.tasks.push_back({attemptOf(task, 0), ExecutionState::kRunning, gateway});
     CheckpointFailureCallback callback{[this](auto error) { failures.push_back(std::move(error)); },
                                        [this](auto error, const ExecutionAttemptID& task) {
                                          failures.push_back(std::move(error));
                                          blamed.push_back(task);
                                        }};
-    coordinator = std::make_unique<CheckpointCoordinator>(
-        job, std::move(config),
-        CheckpointCoordinator::Dependencies{log, clock, Random(seed), timer, io, storage, topology, executions, std::move(callback), sharedState});
+    CheckpointCoordinator::Dependencies with{
+        log, clock, Random(seed), timer, io, storage, topology, executions, std::move(callback), std::move(sharedState)};
+    coordinator = std::make_unique<CheckpointCoordinator>(job, std::move(config), std::move(with));
   }
 
   ExecutionAttemptID attemptOf(int32_t task, int32_t attempt) const {
@@ -281,7 +281,6 @@ class Job {
   ManualIo io;
   std::shared_ptr<FakeStorage> storage = std::make_shared<FakeStorage>();
   std::shared_ptr<RecordingGateway> gateway = std::make_shared<RecordingGateway>();
-  std::shared_ptr<CheckpointSharedState> sharedState;
   std::shared_ptr<const CheckpointTopology> topology;
   Executions executions;
   CheckpointMetrics metrics;
@@ -290,11 +289,42 @@ class Job {
   std::unique_ptr<CheckpointCoordinator> coordinator;
 };
 
+/// State of one task: one operator with one file.
+inline std::shared_ptr<const TaskStateSnapshot> stateIn(const std::string& path, OperatorID op = OperatorID::of(0xdef, 1),
+                                                        int64_t size = 100) {
+  auto state = std::make_shared<TaskStateSnapshot>();
+  OperatorStateHandle handle;
+  handle.stream = FileHandle{path, size};
+  state->operators[op].managedOperator.push_back(handle);
+  return state;
+}
+
 inline CheckpointCoordinatorConfiguration every(Millis interval) {
   CheckpointCoordinatorConfiguration config;
   config.interval = interval;
   config.tolerableFailedCheckpoints = 1000;
   return config;
 }
+
+/// A coordinator with checkpoint 1 triggered on demand; no periodic ones.
+struct Triggered : Job {
+  explicit Triggered(CheckpointCoordinatorConfiguration config = every(std::chrono::hours(1)),
+                     const std::vector<VertexSpec>& specs = pipeline(2))
+      : Job(std::move(config), specs) {
+    trigger();
+  }
+  CheckpointCallback remember() {
+    return [this](const CheckpointOutcome& outcome) { outcomes.push_back(outcome); };
+  }
+  void trigger(SnapshotType type = SnapshotType::kCheckpoint) {
+    coordinator->triggerCheckpoint(type, remember());
+    io.drain();
+  }
+  Reason failure(size_t i) const { return std::get<std::shared_ptr<const CheckpointException>>(outcomes.at(i))->reason(); }
+  std::shared_ptr<const CompletedCheckpoint> completed(size_t i) const {
+    return std::get<std::shared_ptr<const CompletedCheckpoint>>(outcomes.at(i));
+  }
+  std::vector<CheckpointOutcome> outcomes;
+};
 
 }  // namespace weir::checkpointtest

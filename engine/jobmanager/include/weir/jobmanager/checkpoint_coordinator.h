@@ -183,19 +183,19 @@ class CheckpointCoordinator {
   CheckpointRequestDecider decider_;
   CheckpointPlanCalculator planner_;
 
-  std::vector<PendingPtr> pending_;     ///< by id; few
-  std::deque<int64_t> recentExpired_;   ///< newest last, at most 16
-  std::set<int64_t> savepoints_;        ///< completed ones: a repeated acknowledgement must not delete their files
-  int64_t firstId_ = 1, nextId_ = 1;    ///< [firstId_, nextId_) were given out here
+  std::vector<PendingPtr> pending_;    ///< by id; few
+  std::deque<int64_t> recentExpired_;  ///< newest last, at most 16
+  std::set<int64_t> savepoints_;       ///< completed ones: a repeated acknowledgement must not delete their files
+  int64_t firstId_ = 1, nextId_ = 1;   ///< [firstId_, nextId_) were given out here
   std::optional<Nanos> lastCompletion_;
   int32_t cleaning_ = 0;
-  std::function<void()> cleaned_;       ///< after shutdown: called when cleaning_ is 0
+  std::function<void()> cleaned_;  ///< after shutdown: called when cleaning_ is 0
   bool triggering_ = false;
   bool shutdown_ = false;
-  bool forceFull_ = false;              ///< restored without a claim: full snapshots until one completes
+  bool forceFull_ = false;  ///< restored without a claim: full snapshots until one completes
 
   bool periodicScheduling_ = false;
-  bool startedBefore_ = false;          ///< only the very first start has a random delay
+  bool startedBefore_ = false;  ///< only the very first start has a random delay
   Nanos nextTriggerAt_{};
   CheckpointTimer::Id trigger_ = CheckpointTimer::kNone;
   std::set<OperatorID> backlogSources_;

@@ -14,7 +14,7 @@ namespace weir {
 struct CheckpointCoordinatorConfiguration {
   static constexpr Millis kDisabled{std::numeric_limits<int64_t>::max()};
 
-  Millis interval = kDisabled;  ///< kDisabled: no periodic checkpoints
+  Millis interval = kDisabled;               ///< kDisabled: no periodic checkpoints
   Millis intervalDuringBacklog = kDisabled;  ///< while a source works off a backlog; used only when hasIntervalDuringBacklog
   bool hasIntervalDuringBacklog = false;     ///< kDisabled above then means: none during a backlog
   Millis timeout{600'000};
@@ -28,8 +28,8 @@ struct CheckpointCoordinatorConfiguration {
   bool pauseSourcesUntilFirstCheckpoint = false;
   CheckpointProperties::Retention retention = CheckpointProperties::Retention::kNone;
   int32_t numRetained = 1;
-  int32_t historySize = 10;          ///< web.checkpoints.history
-  std::string savepointDirectory;    ///< execution.checkpointing.savepoint-dir; empty: a savepoint must name one
+  int32_t historySize = 10;        ///< web.checkpoints.history
+  std::string savepointDirectory;  ///< execution.checkpointing.savepoint-dir; empty: a savepoint must name one
 
   static constexpr int32_t kUnlimited = std::numeric_limits<int32_t>::max();
 

@@ -26,7 +26,7 @@ struct CheckpointTriggerRequest {
   bool periodic = false;
   std::string targetDirectory;  ///< of a savepoint
   Nanos requestedAt{};
-  uint64_t sequence = 0;  ///< filled by the decider: breaks ties
+  uint64_t sequence = 0;    ///< filled by the decider: breaks ties
   CheckpointCallback done;  ///< may be null
 
   void fail(CheckpointFailureReason reason) const;

@@ -71,7 +71,7 @@ struct CheckpointStats {
   int32_t subtasks = 0, acknowledged = 0;
   int64_t checkpointedSize = 0, stateSize = 0, processedData = 0, persistedData = 0;
   int64_t latestAckTimestampMs = -1;
-  bool unaligned = false;  ///< some subtask stored in-flight data
+  bool unaligned = false;                  ///< some subtask stored in-flight data
   std::vector<TaskCheckpointStats> tasks;  ///< all vertices, in topological order
 
   // completed

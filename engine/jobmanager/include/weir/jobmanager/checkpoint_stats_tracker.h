@@ -98,8 +98,8 @@ class CheckpointStatsTracker {
   const size_t historySize_;
   CheckpointCounts counts_;
   CheckpointGauges gauges_;
-  std::deque<EntryPtr> history_;   ///< newest first
-  std::deque<EntryPtr> pending_;   ///< oldest first; they may have left the history
+  std::deque<EntryPtr> history_;  ///< newest first
+  std::deque<EntryPtr> pending_;  ///< oldest first; they may have left the history
   EntryPtr latestCompleted_, latestSavepoint_, latestFailed_;
   std::optional<RestoredCheckpointStats> latestRestored_;
   StatsHistogram checkpointedSize_, stateSize_, endToEndMs_, processedData_, persistedData_;

@@ -27,10 +27,10 @@ struct CompletedCheckpoint {
   int64_t timestampMs = 0;            ///< when it was triggered; 0 if it was loaded from a path
   int64_t completionTimestampMs = 0;  ///< taken once `_metadata` is written
   CheckpointProperties properties;
-  std::string path;                   ///< the folder of its `_metadata`
+  std::string path;  ///< the folder of its `_metadata`
   std::vector<OperatorState> operators;
-  int64_t stateSize = 0;              ///< all that it references
-  bool loaded = false;                ///< not taken by this job: it was started from `path`
+  int64_t stateSize = 0;  ///< all that it references
+  bool loaded = false;    ///< not taken by this job: it was started from `path`
 
   /// `file:/checkpoints/<job>/chk-7`
   std::string externalPointer() const;

@@ -46,8 +46,8 @@ class PendingCheckpoint {
 
   Phase phase = Phase::kTriggering;
   CheckpointTimer::Id expiry = CheckpointTimer::kNone;
-  bool ioInFlight = false;  ///< the I/O actor works for it: what it leaves is cleaned once that comes back
-  bool hasLocation = false; ///< something has been made that an abort must delete
+  bool ioInFlight = false;   ///< the I/O actor works for it: what it leaves is cleaned once that comes back
+  bool hasLocation = false;  ///< something has been made that an abort must delete
   std::string savepointPath;
   std::shared_ptr<const CheckpointException> failure;  ///< why it was aborted
 
