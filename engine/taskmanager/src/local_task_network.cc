@@ -1,0 +1,86 @@
+#include "weir/taskmanager/local_task_network.h"
+
+#include "weir/exchange/local_input_channel.h"
+
+namespace weir {
+namespace {
+
+[[noreturn]] void throwIo(const Error& error) { throw Throwable("java.io.IOException", error.message); }
+
+}  // namespace
+
+void LocalTaskNetwork::setUp(TaskEnvironment& environment, ExecutionContext& context) {
+  for (const auto& partition : environment.partitions) {
+    auto pool = buffers_->createBufferPool(LocalBufferPoolOptions::forResultPartition(partition->subpartitionCount()));
+    if (pool.has_error()) throwIo(pool.error());
+    partition->setup(context, std::move(*pool));
+    board_->add(partition);
+  }
+  for (const auto& gate : environment.gates) {
+    auto pool = buffers_->createBufferPool(LocalBufferPoolOptions::forInputGate());
+    if (pool.has_error()) throwIo(pool.error());
+    if (const auto result = gate->setup(context, std::move(*pool)); result.has_error()) throwIo(result.error());
+  }
+}
+
+void LocalTaskNetwork::requestPartitions(InputGate& gate, ExecutionContext& context) {
+  std::vector<ResultPartitionID> partitions;
+  partitions.reserve(gate.numberOfChannels());
+  for (int32_t i = 0; i < gate.numberOfChannels(); ++i) partitions.push_back(gate.channel(i).descriptor().partition);
+  board_->await(context, partitions, Deadline::work(context.clock().monotonic() + options_.partitionTimeout));
+  // Nearly always one round: a partition that was there may be gone again, and one that did not come is asked for until time is up.
+  while (const auto pause = gate.requestPartitions()) {
+    board_->await(context, partitions, Deadline::work(context.clock().monotonic() + *pause));
+  }
+}
+
+void LocalTaskNetwork::release(TaskEnvironment& environment, std::shared_ptr<const Throwable> cause) {
+  for (const auto& partition : environment.partitions) {
+    // A finished partition stays until it is read to its end.
+    if (cause) {
+      board_->manager()->releasePartition(partition->descriptor().id, cause);
+      partition->release(cause);
+    }
+    partition->close();
+  }
+  for (const auto& gate : environment.gates) gate->close();
+}
+
+std::vector<std::shared_ptr<ResultPartition>> LocalTaskNetwork::partitionsOf(const TaskDeployment& deployment,
+                                                                             const std::string& taskName) {
+  std::vector<std::shared_ptr<ResultPartition>> partitions;
+  for (const ResultPartitionDeployment& output : deployment.outputs) {
+    ResultPartitionDescriptor descriptor;
+    descriptor.id = {output.partition, deployment.attempt};
+    descriptor.owningTask = taskName;
+    descriptor.partitionIndex = static_cast<int32_t>(partitions.size());
+    descriptor.subpartitions = output.subpartitions;
+    partitions.push_back(ResultPartition::create(std::move(descriptor)));
+  }
+  return partitions;
+}
+
+std::vector<std::unique_ptr<SingleInputGate>> LocalTaskNetwork::gatesOf(const TaskDeployment& deployment,
+                                                                        const std::string& taskName) const {
+  std::vector<std::unique_ptr<SingleInputGate>> gates;
+  for (const InputGateDeployment& input : deployment.inputs) {
+    const auto index = static_cast<int32_t>(gates.size());
+    auto gate = std::make_unique<SingleInputGate>(taskName, index);
+    std::vector<std::unique_ptr<InputChannel>> channels;
+    channels.reserve(input.channels->size());
+    for (const ResultPartitionID& partition : *input.channels) {
+      InputChannelDescriptor descriptor;
+      descriptor.info = {index, static_cast<int32_t>(channels.size())};
+      descriptor.partition = partition;
+      descriptor.subpartition = static_cast<uint32_t>(input.subpartition);
+      descriptor.initialBackoff = options_.requestBackoffInitial;
+      descriptor.maxBackoff = options_.requestBackoffMax;
+      channels.push_back(std::make_unique<LocalInputChannel>(std::move(descriptor), board_->manager()));
+    }
+    gate->setInputChannels(std::move(channels));
+    gates.push_back(std::move(gate));
+  }
+  return gates;
+}
+
+}  // namespace weir
