@@ -88,7 +88,8 @@ class FunctionOperator : public Base {
 template <class Make>
 class SimpleOperatorFactory final : public OperatorFactory {
  public:
-  SimpleOperatorFactory(bool takesBatches, bool isSource, Make make) : takesBatches_(takesBatches), isSource_(isSource), make_(std::move(make)) {}
+  SimpleOperatorFactory(bool takesBatches, bool isSource, Make make)
+      : takesBatches_(takesBatches), isSource_(isSource), make_(std::move(make)) {}
   std::unique_ptr<StreamOperator> create(OperatorSetup setup) const override { return make_(std::move(setup)); }
   bool takesBatches() const override { return takesBatches_; }
   bool isSource() const override { return isSource_; }

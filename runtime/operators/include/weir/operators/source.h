@@ -36,7 +36,8 @@ struct SourceReaderContext {
 /// and may have close() and `static constexpr bool kBatches = true` where it is built in and cheap. Errors are thrown.
 /// Flink: SourceReader.
 template <class R>
-concept SourceReader = requires(R r, const R& c, SourceReaderContext x, std::vector<SourceSplit>& s, std::span<StreamRecord<typename R::Element>> b, bool e) {
+concept SourceReader = requires(R r, const R& c, SourceReaderContext x, std::vector<SourceSplit>& s,
+                                std::span<StreamRecord<typename R::Element>> b, bool e) {
   { c.numberOfSplits(int32_t{1}) } -> std::convertible_to<int32_t>;
   r.open(x, s);
   { r.poll(b, e) } -> std::convertible_to<size_t>;

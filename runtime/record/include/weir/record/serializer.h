@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -13,10 +14,12 @@
 #include "weir/record/serializer_snapshot.h"
 #include "weir/record/string_value.h"
 
-/// Inside a struct: makes it a tuple of the named members, in this order, for the wire, for state and for keys.
-#define WEIR_FIELDS(...)                          \
-  auto fields() { return std::tie(__VA_ARGS__); } \
-  auto fields() const { return std::tie(__VA_ARGS__); }
+/// Inside a struct: makes it a tuple of the named members, in this order, for the wire, for state and for keys. Their names are the
+/// columns of files.
+#define WEIR_FIELDS(...)                                \
+  auto fields() { return std::tie(__VA_ARGS__); }       \
+  auto fields() const { return std::tie(__VA_ARGS__); } \
+  static constexpr std::string_view fieldNames() { return #__VA_ARGS__; }
 
 namespace weir {
 
