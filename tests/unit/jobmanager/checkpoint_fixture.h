@@ -157,11 +157,24 @@ class RecordingGateway final : public TaskExecutorGateway {
  public:
   void submitTask(TaskDeployment) override {}
   void cancelTask(const ExecutionAttemptID&) override {}
-  void triggerCheckpoint(TriggerCheckpoint message) override { triggered.push_back(std::move(message)); }
-  void confirmCheckpoint(NotifyCheckpointComplete message) override { confirmed.push_back(std::move(message)); }
-  void abortCheckpoint(NotifyCheckpointAborted message) override { aborted.push_back(std::move(message)); }
+  void triggerCheckpoint(TriggerCheckpoint message) override {
+    if (onTrigger) onTrigger(message);
+    triggered.push_back(std::move(message));
+  }
+  void confirmCheckpoint(NotifyCheckpointComplete message) override {
+    if (onConfirm) onConfirm(message);
+    confirmed.push_back(std::move(message));
+  }
+  void abortCheckpoint(NotifyCheckpointAborted message) override {
+    if (onAbort) onAbort(message);
+    aborted.push_back(std::move(message));
+  }
   const std::string& location() const override { return location_; }
 
+  /// Told before the message is written down.
+  std::function<void(const TriggerCheckpoint&)> onTrigger;
+  std::function<void(const NotifyCheckpointComplete&)> onConfirm;
+  std::function<void(const NotifyCheckpointAborted&)> onAbort;
   std::vector<TriggerCheckpoint> triggered;
   std::vector<NotifyCheckpointComplete> confirmed;
   std::vector<NotifyCheckpointAborted> aborted;
