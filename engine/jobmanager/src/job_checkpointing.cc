@@ -3,7 +3,7 @@
 #include <map>
 
 #include "weir/base/check.h"
-#include "weir/jobmanager/state_assignment.h"
+#include "weir/rescale/state_assignment.h"
 
 namespace weir {
 
@@ -147,7 +147,33 @@ Result<std::vector<RestoredTask>> JobCheckpointing::restoreFor(std::span<const i
     checkpoint = coordinator_.restoreLatest();
   }
   if (!checkpoint) return std::vector<RestoredTask>(tasks.size());
-  return assignStates(*checkpoint, *topology_, tasks, allowNonRestoredState_);
+  return assign(*checkpoint, tasks);
+}
+
+Result<std::vector<RestoredTask>> JobCheckpointing::assign(const CompletedCheckpoint& checkpoint, std::span<const int32_t> tasks) const {
+  // A region concerns few vertices: only theirs are worked out. A checkpoint's operators were checked when the job started from it, or are
+  // this job's own.
+  std::vector<int32_t> targetOf(topology_->vertices.size(), -1);
+  std::vector<RestoreTarget> targets;
+  for (const int32_t task : tasks) {
+    int32_t& target = targetOf[topology_->vertexOfTask[task]];
+    if (target >= 0) continue;
+    target = static_cast<int32_t>(targets.size());
+    const CheckpointVertex& vertex = topology_->vertexOf(task);
+    RestoreTarget& made = targets.emplace_back(RestoreTarget{vertex.name, vertex.parallelism, vertex.maxParallelism, true, {}});
+    for (const ChainedOperator& op : vertex.operators) made.operators.push_back(op.id);
+  }
+  const bool isWhole = targets.size() == topology_->vertices.size();
+  WEIR_ASSIGN(auto assignments, assignStates(checkpoint.operators, targets, allowNonRestoredState_ || !isWhole, checkpoint.toString()));
+  std::vector<RestoredTask> restored;
+  restored.reserve(tasks.size());
+  for (const int32_t task : tasks) {
+    const int32_t vertex = topology_->vertexOfTask[task];
+    auto& subtasks = assignments[targetOf[vertex]].subtasks;
+    restored.push_back(
+        {checkpoint.id, std::make_shared<TaskStateSnapshot>(std::move(subtasks[task - topology_->vertices[vertex].firstTask]))});
+  }
+  return restored;
 }
 
 void JobCheckpointing::shutdown(JobStatus status, std::function<void()> done) { coordinator_.shutdown(endOf(status), std::move(done)); }

@@ -2,7 +2,6 @@
 
 #include "unit/jobmanager_scheduler/fakes.h"
 #include "weir/checkpoint/fs_checkpoint_storage.h"
-#include "weir/jobmanager/state_assignment.h"
 
 namespace weir::jobtest {
 namespace {
@@ -13,8 +12,6 @@ using ::testing::SizeIs;
 
 constexpr auto kPointwise = DistributionPattern::kPointwise;
 constexpr auto kAllToAll = DistributionPattern::kAllToAll;
-
-// --- state assignment ---
 
 CompletedCheckpoint checkpointOf(const JobGraph& graph) {
   CompletedCheckpoint checkpoint;
@@ -33,64 +30,6 @@ CompletedCheckpoint checkpointOf(const JobGraph& graph) {
     checkpoint.operators.push_back(state);
   }
   return checkpoint;
-}
-
-std::string fileOf(const OperatorStateHandle& handle) { return std::get<FileHandle>(handle.stream).path; }
-
-TEST(StateAssignment, EachTaskGetsItsOwnStateAndTheUnionStatesOfAll) {
-  const auto graph = rowOf({"a", "b"}, 3, kAllToAll);
-  const auto topology = CheckpointTopology::of(*graph);
-  const std::vector<int32_t> tasks = {4};  // b (2/3)
-  const auto restored = assignStates(checkpointOf(*graph), *topology, tasks, false);
-  ASSERT_FALSE(restored.has_error()) << restored.error().message;
-  ASSERT_THAT(*restored, SizeIs(1));
-  EXPECT_EQ((*restored)[0].checkpointId, 5);
-  const auto& handles = (*restored)[0].state->operators.at(operatorIdOfUid("b")).managedOperator;
-  ASSERT_THAT(handles, SizeIs(3));
-  EXPECT_EQ(fileOf(handles[0]), "b1");
-  EXPECT_THAT(handles[0].states, SizeIs(2));
-  EXPECT_EQ(fileOf(handles[1]), "b0");
-  EXPECT_THAT(handles[1].states, SizeIs(1)) << "of the others only what is united";
-  EXPECT_EQ(handles[1].states[0].name, "offsets");
-}
-
-TEST(StateAssignment, AChangedMaximumParallelismIsRefused) {
-  const auto graph = rowOf({"a"}, 2, kAllToAll);
-  auto checkpoint = checkpointOf(*graph);
-  checkpoint.operators[0].maxParallelism = 64;
-  const auto restored = assignStates(checkpoint, *CheckpointTopology::of(*graph), std::vector<int32_t>{0}, false);
-  ASSERT_TRUE(restored.has_error());
-  EXPECT_THAT(restored.error().message, HasSubstr("with max parallelism 64 to new program with max parallelism 1024"));
-}
-
-TEST(StateAssignment, AnotherParallelismIsRefused) {
-  const auto checkpoint = checkpointOf(*rowOf({"a"}, 2, kAllToAll));
-  const auto restored = assignStates(checkpoint, *CheckpointTopology::of(*rowOf({"a"}, 3, kAllToAll)), std::vector<int32_t>{0}, false);
-  ASSERT_TRUE(restored.has_error());
-  EXPECT_THAT(restored.error().message, HasSubstr("had parallelism 2 and has 3 now"));
-}
-
-TEST(StateAssignment, StateOfAnUnknownOperatorIsRefusedUnlessAllowed) {
-  const auto checkpoint = checkpointOf(*rowOf({"a", "gone"}, 1, kAllToAll));
-  const auto topology = CheckpointTopology::of(*rowOf({"a", "new"}, 1, kAllToAll));
-  const std::vector<int32_t> tasks = {0, 1};
-  const auto refused = assignStates(checkpoint, *topology, tasks, false);
-  ASSERT_TRUE(refused.has_error());
-  EXPECT_THAT(refused.error().message, HasSubstr("state for operator " + operatorIdOfUid("gone").toString() + " to the new program"));
-  const auto allowed = assignStates(checkpoint, *topology, tasks, true);
-  ASSERT_FALSE(allowed.has_error());
-  EXPECT_THAT((*allowed)[0].state->operators, SizeIs(1));
-  EXPECT_THAT((*allowed)[1].state->operators, SizeIs(0));
-}
-
-TEST(StateAssignment, AVertexWhoseOperatorsHaveAllFinishedIsRestoredAsFinished) {
-  const auto graph = rowOf({"a", "b"}, 1, kAllToAll);
-  auto checkpoint = checkpointOf(*graph);
-  checkpoint.operators[0].fullyFinished = true;
-  const auto restored = assignStates(checkpoint, *CheckpointTopology::of(*graph), std::vector<int32_t>{0, 1}, false);
-  ASSERT_FALSE(restored.has_error());
-  EXPECT_TRUE((*restored)[0].state->finishedOnRestore);
-  EXPECT_FALSE((*restored)[1].state->finishedOnRestore);
 }
 
 // --- a job with the real coordinator ---
@@ -219,6 +158,29 @@ TEST_F(JobCheckpointingTest, AJobStartsFromASavepointWithItsStateAndItsNextId) {
     EXPECT_GE(gateway->confirmed.at(0), 65);
   }, std::move(initial));
   EXPECT_TRUE(log.contains("Reset the checkpoint ID of job 00000000000000000000000000000007 to 65."));
+}
+
+TEST_F(JobCheckpointingTest, ASavepointOfAnotherJobIsRefusedUnlessAllowed) {
+  const auto foreign = rowOf({"a", "gone"}, 1, kAllToAll);
+  InitialCheckpoint initial{.path = "/savepoints/savepoint-1", .checkpointId = 64, .operators = checkpointOf(*foreign).operators};
+  withCheckpointedJob(rowOf({"a"}, 1, kAllToAll), [&] {
+    await();
+    EXPECT_EQ(master->result().status, J::kFailed);
+    EXPECT_THAT(master->result().failure->message(), HasSubstr(operatorIdOfUid("gone").toString()));
+  }, initial);
+  initial.allowNonRestoredState = true;
+  withCheckpointedJob(rowOf({"a"}, 1, kAllToAll), [&] { EXPECT_EQ(status(), J::kRunning); }, initial);
+}
+
+TEST_F(JobCheckpointingTest, ARegionIsRestoredWithoutTheOthers) {
+  fixedDelay(5, Millis(0));
+  withCheckpointedJob(rowOf({"a", "b"}, 2, kPointwise), [&] {
+    settle(Millis(1'500));
+    fail("b (2/2)");
+    EXPECT_EQ(taskOf("a (1/2)").current.id.attempt, 0);
+    EXPECT_EQ(taskOf("a (2/2)").current.restoreCheckpointId, gateway->confirmed.back());
+    EXPECT_THAT(taskOf("b (2/2)").current.restore->operators, SizeIs(1));
+  });
 }
 
 TEST_F(JobCheckpointingTest, UsersReachTheCoordinatorThroughTheJobMaster) {

@@ -51,6 +51,7 @@ class JobCheckpointing final : public CheckpointLifecycle {
   class Timer;
   class Io;
   class Executions;
+  Result<std::vector<RestoredTask>> assign(const CompletedCheckpoint& checkpoint, std::span<const int32_t> tasks) const;
 
   Scheduler& scheduler_;
   std::optional<InitialCheckpoint> initial_;
