@@ -14,6 +14,9 @@
 #include "weir/base/simulated_executor.h"
 #include "weir/base/thread_executor.h"
 #include "weir/graph/stream_graph.h"
+#include "weir/checkpoint/default_operator_state_backend.h"
+#include "weir/checkpoint/fs_checkpoint_storage.h"
+#include "weir/jobmanager/job_checkpointing.h"
 #include "weir/jobmanager/job_master.h"
 #include "weir/operators/partitioning.h"
 #include "weir/operators/source.h"
@@ -22,23 +25,6 @@
 
 // A small job of real operators on real TaskManagers under a JobMaster.
 namespace weir::tmtest {
-
-/// Operator state that no checkpoint is taken of.
-class VolatileState final : public OperatorStateBackend {
- public:
-  std::unique_ptr<OperatorSnapshotJob> prepareSnapshot(int64_t) override { return nullptr; }
-  Result<void> restore(std::span<const OperatorStateHandle>, CheckpointWorkerStorage&) override { return {}; }
-
- protected:
-  Result<OperatorStateEntry*> entry(std::unique_ptr<OperatorStateEntry> fresh) override {
-    auto& slot = entries_[fresh->name()];
-    if (!slot) slot = std::move(fresh);
-    return slot.get();
-  }
-
- private:
-  std::map<std::string, std::unique_ptr<OperatorStateEntry>> entries_;
-};
 
 /// What the sinks of a job saw, and what its maps do.
 struct Shared {
@@ -136,7 +122,21 @@ class Cluster {
       context = &ctx;
       World world{executor_, files, log};
       board = std::make_shared<PartitionBoard>();
-      master = JobMaster::create(world, graph, job, masterOptions);
+      std::shared_ptr<FsCheckpointStorage> storage;
+      JobMaster::CheckpointingFactory checkpointing;
+      TaskSettings settings;
+      if (checkpointEvery.count() > 0) {
+        auto made = FsCheckpointStorage::create(files, job, {.directory = "/checkpoints"}, Random(3));
+        ASSERT_FALSE(made.has_error());
+        storage = std::move(*made);
+        ASSERT_FALSE(storage->initializeBaseLocations().has_error());
+        CheckpointCoordinatorConfiguration configuration;
+        configuration.interval = checkpointEvery;
+        checkpointing =
+            JobCheckpointing::factory({.configuration = configuration, .storage = storage, .sharedState = nullptr, .initial = {}});
+        settings.checkpointingEnabled = true;
+      }
+      master = JobMaster::create(world, graph, job, masterOptions, std::move(checkpointing));
       for (int i = 1; i <= taskManagers; ++i) {
         TaskExecutorOptions options = tmOptions;
         options.id = "tm" + std::to_string(i);
@@ -144,8 +144,8 @@ class Cluster {
         auto tm = TaskExecutor::create(world, options, board);
         ASSERT_FALSE(tm.has_error()) << tm.error().message;
         (*tm)->start();
-        (*tm)->connectJob({.job = job, .graph = graph, .jobMaster = master, .settings = {}, .storage = nullptr,
-                           .createOperatorState = [] { return std::make_unique<VolatileState>(); }});
+        (*tm)->connectJob({.job = job, .graph = graph, .jobMaster = master, .settings = settings, .storage = storage,
+                           .createOperatorState = [] { return std::make_unique<DefaultOperatorStateBackend>(); }});
         master->addTaskManager({options.id, *tm, slots});
         tms.push_back(*tm);
       }
@@ -212,6 +212,7 @@ class Cluster {
     return o;
   }();
   TaskExecutorOptions tmOptions;
+  Millis checkpointEvery{0};  ///< 0: no checkpoints
   int taskManagers = 2;
   int32_t slots = 8;
   std::shared_ptr<PartitionBoard> board;

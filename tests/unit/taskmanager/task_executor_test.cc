@@ -98,6 +98,27 @@ TEST_P(TaskExecutorTest, OnlyTheFailedRegionRunsAgain) {
   expectEverythingGivenBack();
 }
 
+TEST_P(TaskExecutorTest, ARestartGoesOnFromTheLatestCheckpoint) {
+  cluster->fixedDelay(3, Millis(0));
+  cluster->checkpointEvery = Millis(50);
+  auto mayFail = std::make_shared<std::atomic<bool>>(false);
+  shared->onRecord = [mayFail](RuntimeContext& runtime, int64_t) {
+    if (runtime.attemptNumber() == 0 && mayFail->load()) throw Throwable("x.Boom", "boom");
+  };
+  int64_t beforeFailure = 0;
+  cluster->run(sourceMapSink(shared, {.records = 3000, .perSecond = 5000}), [&] {
+    EXPECT_TRUE(cluster->awaitThat([&] { return cluster->log.count("Completed checkpoint") >= 3; })) << cluster->log.text();
+    beforeFailure = shared->total();
+    mayFail->store(true);
+    EXPECT_EQ(cluster->result().status, JobStatus::kFinished) << cluster->log.text();
+    EXPECT_EQ(cluster->result().restarts, 1);
+  });
+  EXPECT_EQ(shared->distinct(), 3000u) << "nothing is lost";
+  EXPECT_LT(shared->total(), 3000 + beforeFailure) << "not everything was read again";
+  EXPECT_TRUE(cluster->log.contains("Restoring job 00000000000000000000000000000007 from Checkpoint"));
+  expectEverythingGivenBack();
+}
+
 TEST_P(TaskExecutorTest, ManyFailuresInARowLeaveNothingBehind) {
   cluster->fixedDelay(100, Millis(0));
   shared->onRecord = [](RuntimeContext& runtime, int64_t record) {
