@@ -116,12 +116,16 @@ class JobGraphGenerator {
     }
   }
 
+  static std::string displayName(const StreamNode& node) {
+    return (node.factory->isSource() ? "Source: " : node.isSink ? "Sink: " : "") + node.name;
+  }
+
   /// `a -> b`, and `a -> (b, c)` where more than one operator is chained to it.
   std::string chainName(int32_t index) const {
     std::vector<std::string> next;
     for (size_t e : outEdges_[static_cast<size_t>(index)])
       if (edges_[e].chained) next.push_back(chainName(edges_[e].program->target));
-    const std::string name = (node(index).factory->isSource() ? "Source: " : "") + node(index).name;
+    const std::string name = displayName(node(index));
     if (next.empty()) return name;
     if (next.size() == 1) return name + " -> " + next.front();
     std::string all;
@@ -149,8 +153,7 @@ class JobGraphGenerator {
       const int32_t vertex = vertexOf_[static_cast<size_t>(i)] = vertexOf_[static_cast<size_t>(head)];
       ChainSpec& chain = chains_[static_cast<size_t>(vertex)];
       positionInChain_[static_cast<size_t>(i)] = static_cast<int>(chain.operators.size());
-      ChainedOperatorSpec spec{ids_[static_cast<size_t>(i)], node(i).name, node(i).uid, node(i).factory, node(i).cost, node(i).inputType, {}};
-      if (node(i).factory->isSource()) spec.name = "Source: " + spec.name;
+      ChainedOperatorSpec spec{ids_[static_cast<size_t>(i)], displayName(node(i)), node(i).uid, node(i).factory, node(i).cost, node(i).inputType, {}};
       result_.vertex(vertex).operators.push_back({spec.id, spec.name, spec.uid});
       chain.operators.push_back(std::move(spec));
     }

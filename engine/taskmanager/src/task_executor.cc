@@ -200,6 +200,14 @@ void TaskExecutor::unregister(std::map<ExecutionAttemptID, Running>::iterator fo
 
 // --- Cancellation ---
 
+void TaskExecutor::failTask(const ExecutionAttemptID& attempt, std::shared_ptr<const Throwable> cause) {
+  post("fail task", [this, attempt, cause = std::move(cause)]() mutable {
+    const auto running = tasks_.find(attempt);
+    if (running == tasks_.end() || !running->second.task->failExternally(std::move(cause))) return;
+    running->second.actor->cancel();
+  });
+}
+
 void TaskExecutor::cancelTask(const ExecutionAttemptID& attempt) {
   post("cancel task", [this, attempt] { cancel(attempt); });
 }

@@ -21,6 +21,7 @@ enum class ChainingStrategy {
 struct StreamNode {
   std::string name;
   std::string uid;  ///< empty: none
+  bool isSink = false;
   std::shared_ptr<const OperatorFactory> factory;
   const ElementType* inputType = nullptr;  ///< of input 0; null for sources
   int32_t parallelism = 1;

@@ -67,6 +67,8 @@ class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener
   // TaskExecutorGateway
   void submitTask(TaskDeployment deployment) override;
   void cancelTask(const ExecutionAttemptID& attempt) override;
+  /// The attempt fails for a reason from outside its code, as if it had thrown `cause`. Without effect if it does not run here.
+  void failTask(const ExecutionAttemptID& attempt, std::shared_ptr<const Throwable> cause);
   void triggerCheckpoint(TriggerCheckpoint message) override;
   void confirmCheckpoint(NotifyCheckpointComplete message) override;
   void abortCheckpoint(NotifyCheckpointAborted message) override;

@@ -41,22 +41,14 @@ struct OperatorSnapshot {
   std::unique_ptr<OperatorSnapshotJob> operatorState;  ///< null: no operator state
 };
 
-/// Counters of one operator; written by the task, read by anyone.
-struct OperatorMetrics {
-  std::atomic<int64_t> numRecordsIn{0}, numRecordsOut{0};
-
-  static void add(std::atomic<int64_t>& counter, size_t n) {  // single writer: no read-modify-write needed
-    counter.store(counter.load(std::memory_order_relaxed) + static_cast<int64_t>(n), std::memory_order_relaxed);
-  }
-};
-
 /// An operator of a chain. Used by its task alone, never by two threads at once; it never waits but through its context.
 ///
 /// Life: made, initializeState, open, records, endInput per input, finish, close. A failed or cancelled task skips to close. Errors are
 /// thrown. Flink: StreamOperator, AbstractStreamOperator.
 class StreamOperator {
  public:
-  explicit StreamOperator(OperatorSetup setup) : setup_(std::move(setup)) {}
+  explicit StreamOperator(OperatorSetup setup)
+      : setup_(std::move(setup)), metrics_(setup_.environment.operatorMetrics->add(setup_.id, setup_.name)) {}
   virtual ~StreamOperator() = default;
   StreamOperator(const StreamOperator&) = delete;
   StreamOperator& operator=(const StreamOperator&) = delete;
@@ -85,7 +77,7 @@ class StreamOperator {
 
   const OperatorID& id() const { return setup_.id; }
   const std::string& name() const { return setup_.name; }
-  OperatorMetrics& metrics() { return metrics_; }
+  OperatorMetrics& metrics() { return *metrics_; }
 
  protected:
   /// Keyed operators make their backend here.
@@ -113,7 +105,7 @@ class StreamOperator {
 
  private:
   OperatorSetup setup_;
-  OperatorMetrics metrics_;
+  const std::shared_ptr<OperatorMetrics> metrics_;
   std::unique_ptr<OperatorStateBackend> operatorState_;
   std::unique_ptr<AnyKeyedStateBackend> keyedState_;
 };

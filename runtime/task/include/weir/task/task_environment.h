@@ -1,11 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "weir/backend/operator_state_backend.h"
+#include "weir/base/mutex.h"
 #include "weir/base/world.h"
 #include "weir/exchange/result_partition.h"
 #include "weir/exchange/union_input_gate.h"
@@ -31,6 +33,38 @@ struct TaskSettings {
   int maxConcurrentCheckpoints = 1;
 };
 
+/// Counters of one operator; written by the task, read by anyone.
+struct OperatorMetrics {
+  OperatorID id;
+  std::string name;
+  std::atomic<int64_t> numRecordsIn{0}, numRecordsOut{0};
+
+  static void add(std::atomic<int64_t>& counter, size_t n) {  // single writer: no read-modify-write needed
+    counter.store(counter.load(std::memory_order_relaxed) + static_cast<int64_t>(n), std::memory_order_relaxed);
+  }
+};
+
+/// The operators of one task with their counters, in the order in which they were made: tail first. Any thread.
+class OperatorMetricsRegistry {
+ public:
+  std::shared_ptr<OperatorMetrics> add(const OperatorID& id, const std::string& name) {
+    auto metrics = std::make_shared<OperatorMetrics>();
+    metrics->id = id;
+    metrics->name = name;
+    Lock lock(mutex_);
+    all_.push_back(metrics);
+    return metrics;
+  }
+  std::vector<std::shared_ptr<OperatorMetrics>> all() const {
+    Lock lock(mutex_);
+    return all_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<std::shared_ptr<OperatorMetrics>> all_;
+};
+
 /// Everything one attempt runs with; filled by the TaskExecutor, owned by the Task. Flink: Environment.
 struct TaskEnvironment {
   World& world;
@@ -46,6 +80,7 @@ struct TaskEnvironment {
   std::string vertexName;
   int32_t parallelism = 1;
   int32_t maxParallelism = 128;
+  std::shared_ptr<OperatorMetricsRegistry> operatorMetrics = std::make_shared<OperatorMetricsRegistry>();
   std::vector<std::shared_ptr<ResultPartition>> partitions;
   std::vector<std::unique_ptr<SingleInputGate>> gates;
   int64_t restoreCheckpointId = 0;  ///< 0: nothing to restore

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/api/job_options.h"
+#include "weir/taskmanager/task_executor.h"
+
+namespace weir {
+
+/// A JobMaster per job and its TaskManagers in one process, on one executor.
+///
+/// Flink: MiniCluster. Threads: used by one actor or outside thread; the parts are actors of their own.
+/// Life: start, submit, stop; the world outlives it.
+class MiniCluster {
+ public:
+  /// As many TaskManagers as minicluster.number-of-taskmanagers says. Slots: taskmanager.numberOfTaskSlots where it is set, else as many as
+  /// `slotsNeeded` asks for, spread evenly.
+  static Result<std::unique_ptr<MiniCluster>> start(World world, const Configuration& configuration, int32_t slotsNeeded);
+  ~MiniCluster();
+
+  /// Opens the job's checkpoint storage, loads what it starts from, and starts it. Mistakes of the configuration are errors.
+  Result<std::shared_ptr<JobMaster>> submit(std::shared_ptr<const JobGraph> graph, const Configuration& configuration);
+  /// Makes the current attempt of a subtask fail, as if its code had thrown `cause`. False if no such subtask runs.
+  bool failSubtask(ExecutionContext& context, const std::string& vertexName, int32_t subtask, std::shared_ptr<const Throwable> cause);
+  /// The tasks that run now.
+  std::vector<std::shared_ptr<Task>> runningTasks(ExecutionContext& context);
+  /// Ends the TaskManagers and waits for them. Jobs that still run are cancelled.
+  void stop(ExecutionContext& context);
+
+ private:
+  explicit MiniCluster(World world) : world_(world) {}
+
+  World world_;
+  std::vector<std::shared_ptr<TaskExecutor>> taskManagers_;
+  int32_t slotsPerTaskManager_ = 1;
+  std::vector<std::shared_ptr<JobMaster>> jobs_;
+};
+
+}  // namespace weir

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/api/data_stream.h"
+#include "weir/config/configuration.h"
+
+namespace weir {
+
+/// Where a program begins: makes sources, collects what is built on them, and turns it into a job.
+///
+///     StreamExecutionEnvironment env;
+///     env.fromSequence(1, 100).map([](int64_t x) { return x * x; }).addSink([](int64_t x) { ... });
+///     auto result = env.execute("squares");
+///
+/// Flink: StreamExecutionEnvironment. One thread writes a program. Mistakes of the program come out of getJobGraph() and execute().
+class StreamExecutionEnvironment {
+ public:
+  /// A configuration that cannot be read is reported by getJobGraph() and execute().
+  explicit StreamExecutionEnvironment(Configuration configuration = {});
+
+  StreamExecutionEnvironment& setParallelism(int32_t parallelism) { return program_->parallelism = parallelism, *this; }
+  StreamExecutionEnvironment& setMaxParallelism(int32_t maxParallelism) { return program_->maxParallelism = maxParallelism, *this; }
+  /// Milliseconds; 0 flushes after every record, -1 only full buffers.
+  StreamExecutionEnvironment& setBufferTimeout(int64_t millis) { return program_->bufferTimeout.millis = millis, *this; }
+  StreamExecutionEnvironment& disableOperatorChaining() { return program_->graph.setChainingEnabled(false), *this; }
+  /// Sets a key of the configuration, as `-D key=value` does.
+  StreamExecutionEnvironment& configure(const std::string& key, const std::string& value) {
+    configuration_.setText(key, value);
+    return *this;
+  }
+  int32_t getParallelism() const { return program_->parallelism; }
+  const Configuration& configuration() const { return configuration_; }
+
+  /// Any reader that fulfils SourceReader. `recordsPerSecond` holds all subtasks together.
+  template <SourceReader R>
+  DataStream<typename R::Element> fromSource(R reader, std::string name, double recordsPerSecond = kUnlimited, Batching batching = Batching::kBatches) {
+    auto factory = makeOperatorFactory(
+        batching,
+        [reader, recordsPerSecond](OperatorSetup setup) { return std::make_unique<SourceOperator<R>>(std::move(setup), reader, recordsPerSecond); },
+        true);
+    return DataStream<typename R::Element>(program_, program_->add(std::move(name), std::move(factory), nullptr));
+  }
+  /// make(index) for index 0, 1, ... count - 1, dealt to the subtasks in turn.
+  template <class F>
+  auto fromGenerator(int64_t count, F make, double recordsPerSecond = kUnlimited) {
+    return fromSource(GeneratorReader<F>(count, std::move(make)), "Generator", recordsPerSecond);
+  }
+  /// from to to, both included.
+  DataStream<int64_t> fromSequence(int64_t from, int64_t to) {
+    auto reader = GeneratorReader(to - from + 1, [from](int64_t index) { return from + index; });
+    return fromSource(std::move(reader), "Sequence Source");
+  }
+  template <class T>
+  DataStream<T> fromCollection(std::vector<T> elements) {
+    const auto count = static_cast<int64_t>(elements.size());
+    auto shared = std::make_shared<const std::vector<T>>(std::move(elements));
+    auto reader = GeneratorReader(count, [shared](int64_t index) { return (*shared)[static_cast<size_t>(index)]; });
+    return fromSource(std::move(reader), "Collection Source");
+  }
+
+  /// The program as a job. The first mistake of program or configuration as one sentence.
+  Result<std::shared_ptr<const JobGraph>> getJobGraph(const std::string& jobName) const;
+
+  static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+ private:
+  Configuration configuration_;
+  std::shared_ptr<Program> program_ = std::make_shared<Program>();
+  Result<void> configured_;  ///< what was wrong with the configuration
+};
+
+}  // namespace weir

@@ -1,0 +1,141 @@
+#include "weir/api/job_options.h"
+
+#include "weir/base/memory_file_system.h"
+#include "weir/checkpoint/checkpoint_files.h"
+#include "weir/config/checkpointing_options.h"
+#include "weir/config/restart_options.h"
+#include "weir/config/weir_options.h"
+
+namespace weir {
+namespace {
+
+CheckpointProperties::Retention retentionOf(ExternalizedCheckpointRetention retention) {
+  switch (retention) {
+    case ExternalizedCheckpointRetention::kDeleteOnCancellation: return CheckpointProperties::Retention::kDeleteOnCancellation;
+    case ExternalizedCheckpointRetention::kRetainOnCancellation: return CheckpointProperties::Retention::kRetainOnCancellation;
+    case ExternalizedCheckpointRetention::kNoExternalizedCheckpoints: break;
+  }
+  return CheckpointProperties::Retention::kNone;
+}
+
+Result<CheckpointCoordinatorConfiguration> readCheckpointing(const Configuration& c) {
+  CheckpointCoordinatorConfiguration options;
+  WEIR_ASSIGN(const auto interval, c.getOptional(kCheckpointingInterval));
+  if (interval) options.interval = interval->toMillis();
+  WEIR_ASSIGN(const auto duringBacklog, c.getOptional(kCheckpointingIntervalDuringBacklog));
+  if (duringBacklog) {
+    options.hasIntervalDuringBacklog = true;
+    options.intervalDuringBacklog = *duringBacklog == Duration() ? CheckpointCoordinatorConfiguration::kDisabled : duringBacklog->toMillis();
+  }
+  WEIR_ASSIGN(const Duration timeout, c.get(kCheckpointingTimeout));
+  options.timeout = timeout.toMillis();
+  WEIR_ASSIGN(const Duration minPause, c.get(kMinPauseBetweenCheckpoints));
+  options.minPause = minPause.toMillis();
+  WEIR_ASSIGN(options.maxConcurrentCheckpoints, c.get(kMaxConcurrentCheckpoints));
+  WEIR_ASSIGN(options.tolerableFailedCheckpoints, c.get(kTolerableFailedCheckpoints));
+  WEIR_ASSIGN(const CheckpointingMode mode, c.get(kCheckpointingMode));
+  options.exactlyOnce = mode == CheckpointingMode::kExactlyOnce;
+  WEIR_ASSIGN(options.checkpointsAfterTasksFinish, c.get(kCheckpointsAfterTasksFinish));
+  WEIR_ASSIGN(const auto retention, c.get(kExternalizedCheckpointRetention));
+  options.retention = retentionOf(retention);
+  WEIR_ASSIGN(options.numRetained, c.get(kMaxRetainedCheckpoints));
+  WEIR_TRY(options.validate());
+  return options;
+}
+
+RestartStrategyOptions::Type restartTypeOf(RestartStrategyType type) {
+  switch (type) {
+    case RestartStrategyType::kFixedDelay: return RestartStrategyOptions::Type::kFixedDelay;
+    case RestartStrategyType::kFailureRate: return RestartStrategyOptions::Type::kFailureRate;
+    case RestartStrategyType::kExponentialDelay: return RestartStrategyOptions::Type::kExponentialDelay;
+    case RestartStrategyType::kNone: break;
+  }
+  return RestartStrategyOptions::Type::kNone;
+}
+
+Result<RestartStrategyOptions> readRestartStrategy(const Configuration& c, bool checkpointing) {
+  RestartStrategyOptions options = RestartStrategyOptions::defaults(checkpointing);
+  WEIR_ASSIGN(const auto type, c.getOptional(kRestartStrategy));
+  if (type) options.type = restartTypeOf(*type);
+  WEIR_ASSIGN(options.fixedDelayAttempts, c.get(kFixedDelayAttempts));
+  WEIR_ASSIGN(const Duration fixedDelay, c.get(kFixedDelayDelay));
+  options.fixedDelay = fixedDelay.toMillis();
+  WEIR_ASSIGN(options.failureRateMaxFailures, c.get(kFailureRateMaxFailures));
+  WEIR_ASSIGN(const Duration rateInterval, c.get(kFailureRateInterval));
+  options.failureRateInterval = rateInterval.toMillis();
+  WEIR_ASSIGN(const Duration rateDelay, c.get(kFailureRateDelay));
+  options.failureRateDelay = rateDelay.toMillis();
+  WEIR_ASSIGN(const Duration initial, c.get(kExponentialDelayInitialBackoff));
+  options.initialBackoff = initial.toMillis();
+  WEIR_ASSIGN(const Duration max, c.get(kExponentialDelayMaxBackoff));
+  options.maxBackoff = max.toMillis();
+  WEIR_ASSIGN(options.backoffMultiplier, c.get(kExponentialDelayBackoffMultiplier));
+  WEIR_ASSIGN(const Duration reset, c.get(kExponentialDelayResetBackoffThreshold));
+  options.resetBackoffThreshold = reset.toMillis();
+  WEIR_ASSIGN(options.jitterFactor, c.get(kExponentialDelayJitterFactor));
+  WEIR_ASSIGN(options.attemptsBeforeResetBackoff, c.get(kExponentialDelayAttempts));
+  WEIR_TRY(options.validate());
+  return options;
+}
+
+}  // namespace
+
+Result<JobOptions> JobOptions::from(const Configuration& c) {
+  JobOptions options;
+  WEIR_ASSIGN(options.checkpointing, readCheckpointing(c));
+  WEIR_ASSIGN(options.scheduler.restart, readRestartStrategy(c, options.checkpointing.isPeriodic()));
+  options.taskSettings = {options.checkpointing.isPeriodic(), options.checkpointing.exactlyOnce,
+                          options.checkpointing.checkpointsAfterTasksFinish, options.checkpointing.maxConcurrentCheckpoints};
+  WEIR_ASSIGN(options.allowNonRestoredState, c.get(kIgnoreUnclaimedState));
+  return options;
+}
+
+Result<std::shared_ptr<FsCheckpointStorage>> openCheckpointStorage(const Configuration& c, FileSystem& files, const JobID& job,
+                                                                   uint64_t seed) {
+  FsCheckpointStorageOptions options;
+  WEIR_ASSIGN(const auto directory, c.getOptional(kCheckpointsDirectory));
+  WEIR_ASSIGN(const MemorySize threshold, c.get(kDataInlineThreshold));
+  options.inlineThreshold = static_cast<size_t>(threshold.bytes);
+  WEIR_ASSIGN(options.sync, c.get(kCheckpointSync));
+  const Random random(seed, "checkpoint storage");
+  std::shared_ptr<FileSystem> memory;
+  if (!directory) {
+    memory = std::make_shared<MemoryFileSystem>();
+    options.directory = "/checkpoints";
+    options.sync = false;
+  } else {
+    options.directory = *directory;
+  }
+  WEIR_ASSIGN(std::shared_ptr<FsCheckpointStorage> storage, FsCheckpointStorage::create(memory ? *memory : files, job, options, random));
+  WEIR_TRY(storage->initializeBaseLocations());
+  if (!memory) return storage;
+  return std::shared_ptr<FsCheckpointStorage>(storage.get(), [memory, storage](FsCheckpointStorage*) {});
+}
+
+Result<std::optional<InitialCheckpoint>> loadInitialCheckpoint(const Configuration& c, FileSystem& files, LogSink& log) {
+  WEIR_ASSIGN(const auto path, c.getOptional(kStateRecoveryPath));
+  if (!path) return std::optional<InitialCheckpoint>();
+  WEIR_ASSIGN(const RecoveryClaimMode mode, c.get(kRecoveryClaimMode));
+  WEIR_ASSIGN(const bool allowNonRestored, c.get(kIgnoreUnclaimedState));
+  WEIR_ASSIGN(const bool fallBack, c.get(kRecoveryFallBack));
+  auto loaded = loadCheckpoint(files, *path);
+  if (loaded.has_error() && fallBack) {
+    WEIR_ASSIGN(std::string local, localPath(*path));
+    while (local.size() > 1 && local.back() == '/') local.pop_back();
+    WEIR_ASSIGN(FallBackCheckpoint older, loadNewestCheckpoint(files, local.substr(0, local.find_last_of('/'))));
+    Logger(log, "org.apache.flink.runtime.checkpoint.CheckpointCoordinator")
+        .warn("{}. Restoring {} instead, as weir.recovery.fall-back allows: output that was committed after it will be repeated.",
+              loaded.error().message, older.checkpoint.folder);
+    loaded = std::move(older.checkpoint);
+  }
+  if (loaded.has_error()) return loaded.error();
+  InitialCheckpoint initial;
+  initial.path = loaded->folder;
+  initial.checkpointId = loaded->metadata.checkpointId;
+  initial.operators = std::move(loaded->metadata.operators);
+  initial.mode = mode == RecoveryClaimMode::kClaim ? RestoreMode::kClaim : RestoreMode::kNoClaim;
+  initial.allowNonRestoredState = allowNonRestored;
+  return std::optional<InitialCheckpoint>(std::move(initial));
+}
+
+}  // namespace weir

@@ -1,0 +1,113 @@
+#include "weir/api/mini_cluster.h"
+
+#include <algorithm>
+
+#include "weir/config/network_options.h"
+#include "weir/config/task_manager_options.h"
+#include "weir/checkpoint/default_operator_state_backend.h"
+
+namespace weir {
+namespace {
+
+constexpr ConfigOption<int32_t> kNumberOfTaskManagers{"minicluster.number-of-taskmanagers", 1};
+
+Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int index) {
+  TaskExecutorOptions options;
+  options.id = "tm" + std::to_string(index);
+  options.location = options.id + " @ localhost (dataPort=0)";
+  options.process = options.id;
+  WEIR_ASSIGN(const MemorySize segment, c.get(kMemorySegmentSize));
+  WEIR_ASSIGN(const MemorySize min, c.get(kNetworkMemoryMin));
+  WEIR_ASSIGN(const MemorySize max, c.get(kNetworkMemoryMax));
+  options.segmentSize = static_cast<uint32_t>(segment.bytes);
+  options.networkSegments = static_cast<int32_t>(std::min(min.bytes, max.bytes) / segment.bytes);
+  WEIR_ASSIGN(const Duration interval, c.get(kTaskCancellationInterval));
+  options.cancellationInterval = interval.toMillis();
+  WEIR_ASSIGN(const Duration timeout, c.get(kTaskCancellationTimeout));
+  options.cancellationTimeout = timeout.toMillis();
+  WEIR_ASSIGN(const int32_t backoffInitial, c.get(kRequestBackoffInitial));
+  WEIR_ASSIGN(const int32_t backoffMax, c.get(kRequestBackoffMax));
+  options.network.requestBackoffInitial = Millis(backoffInitial);
+  options.network.requestBackoffMax = Millis(backoffMax);
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Configuration& configuration, int32_t slotsNeeded) {
+  std::unique_ptr<MiniCluster> cluster(new MiniCluster(world));
+  WEIR_ASSIGN(const int32_t taskManagers, configuration.get(kNumberOfTaskManagers));
+  WEIR_ASSIGN(const auto slots, configuration.getOptional(kNumberOfTaskSlots));
+  cluster->slotsPerTaskManager_ = slots.value_or(std::max(1, (slotsNeeded + taskManagers - 1) / taskManagers));
+  const auto board = std::make_shared<PartitionBoard>();
+  for (int i = 1; i <= taskManagers; ++i) {
+    WEIR_ASSIGN(TaskExecutorOptions options, taskExecutorOptions(configuration, i));
+    WEIR_ASSIGN(auto taskManager, TaskExecutor::create(world, std::move(options), board));
+    cluster->taskManagers_.push_back(std::move(taskManager));
+  }
+  for (auto& taskManager : cluster->taskManagers_) taskManager->start();
+  return cluster;
+}
+
+MiniCluster::~MiniCluster() = default;
+
+Result<std::shared_ptr<JobMaster>> MiniCluster::submit(std::shared_ptr<const JobGraph> graph, const Configuration& configuration) {
+  WEIR_ASSIGN(JobOptions options, JobOptions::from(configuration));
+  Random random(world_.executor.seed(), "job " + std::to_string(jobs_.size()));
+  const JobID id = JobID::random(random);
+  WEIR_ASSIGN(auto storage, openCheckpointStorage(configuration, world_.fileSystem, id, world_.executor.seed()));
+  WEIR_ASSIGN(auto initial, loadInitialCheckpoint(configuration, world_.fileSystem, world_.log));
+
+  JobCheckpointingOptions checkpointing;
+  checkpointing.configuration = options.checkpointing;
+  checkpointing.storage = storage;
+  checkpointing.initial = std::move(initial);
+  JobMaster::CheckpointingFactory factory;
+  if (options.checkpointing.isPeriodic() || checkpointing.initial) factory = JobCheckpointing::factory(std::move(checkpointing));
+
+  JobMaster::Options masterOptions;
+  masterOptions.scheduler = options.scheduler;
+  auto master = JobMaster::create(world_, graph, id, std::move(masterOptions), std::move(factory));
+  for (auto& taskManager : taskManagers_) {
+    taskManager->connectJob({id, graph, master, options.taskSettings, storage, [] { return std::make_unique<DefaultOperatorStateBackend>(); }});
+    master->addTaskManager({taskManager->id(), taskManager, slotsPerTaskManager_});
+  }
+  jobs_.push_back(master);
+  master->start();
+  return master;
+}
+
+std::vector<std::shared_ptr<Task>> MiniCluster::runningTasks(ExecutionContext& context) {
+  std::vector<std::shared_ptr<Task>> all;
+  for (auto& taskManager : taskManagers_) {
+    const auto reply = taskManager->requestTasks();
+    context.wait(WaitReason::kInputOrMail, {&reply->ready()});
+    for (auto& task : reply->take()) all.push_back(std::move(task));
+  }
+  return all;
+}
+
+bool MiniCluster::failSubtask(ExecutionContext& context, const std::string& vertexName, int32_t subtask,
+                              std::shared_ptr<const Throwable> cause) {
+  for (auto& taskManager : taskManagers_) {
+    const auto reply = taskManager->requestTasks();
+    context.wait(WaitReason::kInputOrMail, {&reply->ready()});
+    for (auto& task : reply->take()) {
+      if (task->environment().vertexName != vertexName || task->environment().subtask() != subtask) continue;
+      taskManager->failTask(task->attempt(), std::move(cause));
+      return true;
+    }
+  }
+  return false;
+}
+
+void MiniCluster::stop(ExecutionContext& context) {
+  for (auto& job : jobs_) {
+    if (!job->done().isSet()) job->cancel();
+    context.wait(WaitReason::kInputOrMail, {&job->done()});
+  }
+  for (auto& taskManager : taskManagers_) taskManager->stop();
+  for (auto& taskManager : taskManagers_) context.wait(WaitReason::kInputOrMail, {&taskManager->done()});
+}
+
+}  // namespace weir
