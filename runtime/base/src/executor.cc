@@ -10,7 +10,7 @@ namespace weir {
 namespace {
 
 constexpr Nanos kSleepAt = std::chrono::microseconds(200);  // below, the cost of parking would be a large part of what is slept
-constexpr Nanos kSpinAt = std::chrono::microseconds(1);     // below, the clock is too coarse
+constexpr Nanos kSpinAt = std::chrono::microseconds(10);    // below, reading the clock would be
 constexpr Nanos kMostCredit = Millis(100);                  // a machine that stood still for a minute does not give a minute away
 constexpr int kMostRefusals = 100'000;
 

@@ -51,7 +51,10 @@ class SimulatedExecutor::Scheduler {
   // Called by contexts, on the running fiber.
   void switchAway(SimulatedActor& self, const char* point);
   void interleave(SimulatedActor& self, const char* point);
-  void wake(SimulatedActor& actor);
+  /// False if it was not parked.
+  bool wake(SimulatedActor& actor);
+  /// wake(), and perhaps the turn of somebody else: what was woken may run before its waker goes on, as between two threads.
+  void wakeAndInterleave(SimulatedActor& actor);
   /// When a core will have done `cost` for somebody who asks now.
   Nanos occupyCore(Nanos cost);
   void progress() {
@@ -99,7 +102,7 @@ class SimulatedExecutor::Scheduler::Context final : public ExecutionContext, pub
       : ExecutionContext(options.name, options.clock ? *options.clock : scheduler.clock_, Random(scheduler.options_.seed, options.name)),
         scheduler_(scheduler), actor_(actor) {}
 
-  void wake() override { scheduler_.wake(actor_); }
+  void wake() override { scheduler_.wakeAndInterleave(actor_); }
   void interleave(const char* point) override { scheduler_.interleave(actor_, point); }
   void bill(int64_t records) override;
   void progress() override { scheduler_.progress(); }
@@ -110,6 +113,7 @@ class SimulatedExecutor::Scheduler::Context final : public ExecutionContext, pub
   bool park(Deadline deadline) override { return parkAt(deadline, waitReasonName(parked().reason).data()); }
   bool parkAt(Deadline deadline, const char* point);
   Waker& waker() override { return *this; }
+  void wakeToCancel() override { scheduler_.wake(actor_); }
   Nanos burn(Nanos cost) override;
 
   Scheduler& scheduler_;
@@ -196,12 +200,17 @@ void SimulatedExecutor::Scheduler::checkThread(const std::string& actor) const {
   WEIR_CHECK(!inRun_ || std::this_thread::get_id() == thread_, "another thread touches '{}': its run could not be replayed", actor);
 }
 
-void SimulatedExecutor::Scheduler::wake(SimulatedActor& actor) {
+bool SimulatedExecutor::Scheduler::wake(SimulatedActor& actor) {
   checkThread(actor.name());
-  if (!actor.isParked) return;  // it looks at its signals before it parks, and nobody runs in between
+  if (!actor.isParked) return false;  // it looks at its signals before it parks, and nobody runs in between
   actor.isParked = false;
   if (actor.heapIndex >= 0) timers_.remove(&actor);
   runnable_.push_back(&actor);
+  return true;
+}
+
+void SimulatedExecutor::Scheduler::wakeAndInterleave(SimulatedActor& actor) {
+  if (wake(actor) && running_ && heldMutexes() == 0) interleave(*running_, "wake");
 }
 
 Nanos SimulatedExecutor::Scheduler::occupyCore(Nanos cost) {

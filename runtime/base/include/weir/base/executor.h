@@ -72,7 +72,7 @@ class ExecutionContext {
     return wait(reason, std::span<Signal* const>(signals.begin(), signals.size()), deadline);
   }
 
-  /// A point at which the simulation may let somebody else run. Free elsewhere. Never throws. Not with a Mutex held. `point` is
+  /// A point at which the simulation may let somebody else run, as it also may in Signal::set(). Free elsewhere. Never throws. Not with a Mutex held. `point` is
   /// static text.
   virtual void interleave(const char* point) { (void)point; }
 
@@ -84,8 +84,8 @@ class ExecutionContext {
   virtual void progress() {}
 
   /// Spends `cost`, as busy time: no other work of the actor runs meanwhile, and only cancellation ends it early (TaskCancelled). kSleep
-  /// frees the worker, kSpin burns the CPU. Costs are collected as a debt and paid when worth it (sleep: 200 us), oversleeping is credited,
-  /// so that the mean is exact.
+  /// frees the worker, kSpin burns the CPU. Costs are collected as a debt and paid when worth it (sleep: 200 us, spin: 10 us), oversleeping is
+  /// credited, so that the mean is exact.
   void spend(Nanos cost, CostMode mode);
 
   /// Runs a call that may block (file system, compression) off this actor's worker where others share it, and waits for it, also when
@@ -119,6 +119,8 @@ class ExecutionContext {
   /// Parks until wake() or the deadline; spurious returns are fine. True unless the deadline has passed.
   virtual bool park(Deadline deadline) = 0;
   virtual Waker& waker() = 0;
+  /// Ends a park because of a cancellation; the canceller may hold locks.
+  virtual void wakeToCancel() { waker().wake(); }
   /// A wait that cancellation does not end: something of this actor is in use by another thread until then.
   void waitThrough(WaitReason reason, Signal& signal);
   /// Uses the CPU for `cost`, or until cancelled. How much was used.
@@ -135,7 +137,7 @@ class ExecutionContext {
   void cancelFromExecutor(bool kill) {
     if (kill) killed_.store(true, std::memory_order_seq_cst);
     cancelled_.store(true, std::memory_order_seq_cst);
-    waker().wake();
+    wakeToCancel();
   }
 
   std::string name_;

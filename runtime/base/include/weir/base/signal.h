@@ -22,6 +22,8 @@ class Waker {
 ///
 /// Sequentially consistent throughout: set() stores the flag and then reads the waiter, wait() stores the waiter and then reads the flag.
 ///
+/// Under simulation set() may let the waiter, or anybody, run before it returns.
+///
 /// Whoever sets a signal keeps it alive until set() has returned: the waiter may see the flag, and be gone, before that. So a signal on the
 /// stack of its waiter is wrong; it lives in something that both sides share.
 class Signal {
