@@ -48,4 +48,34 @@ inline void await(ExecutionContext& context, Signal& signal) {
 /// A signal that outlives whoever waits for it.
 inline std::shared_ptr<Signal> makeSignal(const char* name = "test") { return std::make_shared<Signal>(name); }
 
+/// Typed tests on this run one contract on every executor.
+template <class T>
+struct ExecutorContract : ::testing::Test {
+  typename T::Executor executor;
+
+  void run(const std::function<void(ExecutionContext&)>& body) { executor.run("main", body); }
+  std::shared_ptr<Actor> spawn(std::string name, std::function<void(ExecutionContext&)> body) {
+    return executor.spawn({.name = std::move(name)}, std::move(body));
+  }
+  /// Starts `body`, cancels it once it has set the signal that it is given, and waits for its end.
+  bool endsWhenCancelled(const std::function<void(ExecutionContext&, Signal&)>& body) {
+    bool cancelled = false;
+    run([&](ExecutionContext& context) {
+      auto ready = makeSignal("ready");
+      auto actor = spawn("victim", [&, ready](ExecutionContext& own) {
+        try {
+          body(own, *ready);
+        } catch (const TaskCancelled&) {
+          cancelled = true;
+          throw;
+        }
+      });
+      await(context, *ready);
+      actor->cancel();
+      await(context, actor->done());
+    });
+    return cancelled;
+  }
+};
+
 }  // namespace weir

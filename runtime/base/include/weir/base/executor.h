@@ -72,8 +72,8 @@ class ExecutionContext {
     return wait(reason, std::span<Signal* const>(signals.begin(), signals.size()), deadline);
   }
 
-  /// A point at which the simulation may let somebody else run, as it also may in Signal::set(). Free elsewhere. Never throws. Not with a Mutex held. `point` is
-  /// static text.
+  /// A point at which the simulation may let somebody else run, as it also may in Signal::set(). Free elsewhere. Never throws. Not with
+  /// a Mutex held. `point` is static text.
   virtual void interleave(const char* point) { (void)point; }
 
   /// `records` were processed: under simulation each costs virtual time, so that an unthrottled source cannot stop the clock; in the pool
@@ -84,8 +84,8 @@ class ExecutionContext {
   virtual void progress() {}
 
   /// Spends `cost`, as busy time: no other work of the actor runs meanwhile, and only cancellation ends it early (TaskCancelled). kSleep
-  /// frees the worker, kSpin burns the CPU. Costs are collected as a debt and paid when worth it (sleep: 200 us, spin: 10 us), oversleeping is
-  /// credited, so that the mean is exact.
+  /// frees the worker, kSpin burns the CPU. Costs are collected as a debt and paid when worth it (sleep: 200 us, spin: 10 us), and
+  /// oversleeping is credited, so that the mean is exact.
   void spend(Nanos cost, CostMode mode);
 
   /// Runs a call that may block (file system, compression) off this actor's worker where others share it, and waits for it, also when
