@@ -66,7 +66,7 @@ PATTERNS = [
             is_public_header),
     Pattern("ground-floor", r"#include <(boost/beast|nlohmann/|yaml-cpp/|rocksdb/|CLI/)", "runtime/ knows no socket, no RocksDB, no YAML",
             is_runtime),
-    Pattern("using-namespace", r"^using namespace\b", "name what you use",
+    Pattern("using-namespace", r"^using namespace (?!std::\w*literals)", "name what you use",
             lambda path: path.endswith(".h") and not path.startswith("bench/limits/")),
     Pattern("unfinished", r"\b(TODO|FIXME|XXX|HACK)\b", "finish it, or describe the limit in the docs", lambda path: True, comments=True),
     Pattern("disabled-test", r"\bDISABLED_", "mend the test or delete it", is_cpp),

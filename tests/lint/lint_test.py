@@ -105,6 +105,7 @@ class LintTest(unittest.TestCase):
 
     def test_headers_import_no_namespace(self):
         self.assert_breaks("using-namespace", "runtime/task/src/a.h", HEADER + "using namespace std;\n")
+        self.assert_clean("tests/unit/task/a.h", HEADER + "using namespace std::chrono_literals;\n")
 
     def test_nothing_is_left_unfinished_or_switched_off(self):
         for word in ["TODO", "FIXME", "XXX", "HACK"]:

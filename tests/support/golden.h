@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <fstream>
 #include <iterator>
@@ -15,7 +16,19 @@ namespace weir::golden {
 struct Row {
   int line = 0;  ///< in the file, from 1, for messages
   std::vector<std::string> fields;
+  const std::string& operator[](size_t i) const { return fields.at(i); }
 };
+
+/// The parts of a text; empty ones count, also the last.
+inline std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t from = 0; from <= text.size();) {
+    const size_t to = std::min(text.find(separator, from), text.size());
+    parts.emplace_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return parts;
+}
 
 /// A whole file; fails the test, and returns nothing, if it cannot be read.
 inline std::string readText(const std::string& file) {
@@ -37,13 +50,7 @@ inline std::vector<Row> readRows(const std::string& file) {
     start = end + 1;
     ++number;
     if (line.empty() || (line.front() == '#' && line.find('\t') == line.npos)) continue;
-    Row row{number, {}};
-    for (size_t from = 0; from <= line.size();) {
-      const size_t to = std::min(line.find('\t', from), line.size());
-      row.fields.emplace_back(line.substr(from, to - from));
-      from = to + 1;
-    }
-    rows.push_back(std::move(row));
+    rows.push_back({number, split(line, '\t')});
   }
   if (rows.empty()) ADD_FAILURE() << "the golden file " << file << " has no rows";
   return rows;

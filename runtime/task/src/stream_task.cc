@@ -6,13 +6,10 @@
 
 namespace weir {
 
-StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment, ExecutionContext& context, TaskTimes& times, Mailbox& mailbox)
-    : environment_(environment),
-      context_(context),
-      times_(times),
-      mailbox_(mailbox),
-      log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.StreamTask"),
-      chain_(factory, environment, context),
+StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment, ExecutionContext& context, TaskTimes& times,
+                       Mailbox& mailbox)
+    : environment_(environment), context_(context), times_(times), mailbox_(mailbox),
+      log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.StreamTask"), chain_(factory, environment, context),
       checkpoints_(environment, context, chain_) {
   if (environment.gates.empty()) return;
   input_ = std::make_unique<TaskInput>(chain_, environment, context);
@@ -21,8 +18,8 @@ StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment,
   const bool afterFinish = environment.settings.checkpointsAfterTasksFinish;
   CheckpointableTask& self = *this;
   if (environment.settings.exactlyOnce)
-    input_->setBarrierHandler(std::make_unique<SingleCheckpointBarrierHandler>(SingleCheckpointBarrierHandler::Options{channels, afterFinish},
-                                                                               self, context.clock(), log, environment.taskName()));
+    input_->setBarrierHandler(std::make_unique<SingleCheckpointBarrierHandler>(
+        SingleCheckpointBarrierHandler::Options{channels, afterFinish}, self, context.clock(), log, environment.taskName()));
   else
     input_->setBarrierHandler(std::make_unique<CheckpointBarrierTracker>(CheckpointBarrierTracker::Options{channels, afterFinish}, self,
                                                                          context.clock(), log, environment.taskName()));
@@ -158,7 +155,8 @@ void StreamTask::performCheckpoint(const CheckpointMetaData& checkpoint, const C
   } catch (const TaskCancelled&) {
     throw;
   } catch (...) {
-    throw Throwable("java.io.IOException", "Could not perform checkpoint " + std::to_string(id) + " for operator " + environment_.taskName() + ".",
+    throw Throwable("java.io.IOException",
+                    "Could not perform checkpoint " + std::to_string(id) + " for operator " + environment_.taskName() + ".",
                     Throwable::from(std::current_exception()));
   }
 }

@@ -45,8 +45,9 @@ void SubtaskCheckpointCoordinator::checkpointState(const CheckpointMetaData& che
   std::vector<OperatorSnapshot> snapshots = chain_.snapshotState(checkpoint, options);
   const Nanos syncEnded = context_.clock().monotonic();
   metrics.syncDurationMillis = toMillis(syncEnded - syncStarted).count();
-  log_.debug("{} - finished synchronous part of checkpoint {}. Alignment duration: {} ms, snapshot duration {} ms, is unaligned checkpoint : {}",
-             environment_.taskName(), id, metrics.alignmentDurationNanos / 1'000'000, metrics.syncDurationMillis, options.isUnaligned());
+  log_.debug(
+      "{} - finished synchronous part of checkpoint {}. Alignment duration: {} ms, snapshot duration {} ms, is unaligned checkpoint : {}",
+      environment_.taskName(), id, metrics.alignmentDurationNanos / 1'000'000, metrics.syncDurationMillis, options.isUnaligned());
 
   auto part = std::make_shared<AsyncCheckpoint>(environment_, checkpoint, options, metrics, std::move(snapshots), syncEnded);
   if (part->hasNothingToWrite()) {  // no file, so no worker: an idle checkpoint costs no hand-over

@@ -19,7 +19,8 @@ Task::Task(std::unique_ptr<TaskEnvironment> environment, std::shared_ptr<const T
 bool Task::transition(ExecutionState from, ExecutionState to, const std::shared_ptr<const Throwable>& failure) {
   if (!state_.compare_exchange_strong(from, to)) return false;
   if (failure)
-    log_.warn("{} ({}) switched from {} to {} with failure cause:\n{}", name(), attempt().toString(), toString(from), toString(to), failure->trace());
+    log_.warn("{} ({}) switched from {} to {} with failure cause:\n{}", name(), attempt().toString(), toString(from), toString(to),
+              failure->trace());
   else
     log_.info("{} ({}) switched from {} to {}.", name(), attempt().toString(), toString(from), toString(to));
   return true;
@@ -46,7 +47,8 @@ void Task::run(ExecutionContext& context) {
   task.reset();
   std::shared_ptr<const Throwable> releaseCause = failure;
   if (!completed && !failure)
-    releaseCause = std::make_shared<Throwable>("org.apache.flink.runtime.execution.CancelTaskException", "Task " + name() + " was cancelled");
+    releaseCause =
+        std::make_shared<Throwable>("org.apache.flink.runtime.execution.CancelTaskException", "Task " + name() + " was cancelled");
   network_->release(*environment_, std::move(releaseCause));
   end(completed, failure);
   context.setShielded(false);
@@ -109,7 +111,8 @@ bool Task::postToRunning(const char* what, std::function<void(StreamTask&)> mail
 
 void Task::triggerCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options) {
   if (postToRunning("checkpoint trigger", [=](StreamTask& task) { task.triggerCheckpoint(checkpoint, options); })) return;
-  streamTaskLog_.debug("Declining checkpoint request for non-running task {} ({}).", environment_->taskNameWithSubtask(), attempt().toString());
+  streamTaskLog_.debug("Declining checkpoint request for non-running task {} ({}).", environment_->taskNameWithSubtask(),
+                       attempt().toString());
   environment_->responder.declineCheckpoint(
       attempt(), checkpoint.checkpointId,
       std::make_shared<CheckpointException>("Task name with subtask : " + environment_->taskNameWithSubtask(),
@@ -117,7 +120,8 @@ void Task::triggerCheckpoint(const CheckpointMetaData& checkpoint, const Checkpo
 }
 
 void Task::notifyCheckpointComplete(int64_t checkpointId) {
-  if (!postToRunning("checkpoint complete", [=](StreamTask& task) { task.notifyCheckpointComplete(checkpointId); })) ignoreNotification("COMPLETE");
+  if (!postToRunning("checkpoint complete", [=](StreamTask& task) { task.notifyCheckpointComplete(checkpointId); }))
+    ignoreNotification("COMPLETE");
 }
 
 void Task::notifyCheckpointAborted(int64_t checkpointId, int64_t latestCompletedId) {

@@ -47,7 +47,8 @@ InputStatus TaskInput::readCurrent() {
   ControlElement control;
   bool hasControl = false;
   size_t records = 0;
-  const bool more = gates_[static_cast<size_t>(channel.gate)].reader->read(channel.deserializer, chain_.batchSize(), control, hasControl, records);
+  const bool more =
+      gates_[static_cast<size_t>(channel.gate)].reader->read(channel.deserializer, chain_.batchSize(), control, hasControl, records);
   if (!more) {
     channel.buffer.reset();
     current_ = -1;
@@ -71,7 +72,8 @@ InputStatus TaskInput::onEvent(int channel, const RuntimeEvent& event) {
     --openChannels_;
     handler_->processEndOfPartition(channel);
   } else {
-    throw Throwable("java.io.IOException", "unexpected event " + toString(event) + " on " + channels_[static_cast<size_t>(channel)].deserializer.channel());
+    throw Throwable("java.io.IOException",
+                    "unexpected event " + toString(event) + " on " + channels_[static_cast<size_t>(channel)].deserializer.channel());
   }
   return InputStatus::kMoreAvailable;
 }

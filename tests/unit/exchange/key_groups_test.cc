@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/record/golden.h"
+#include "support/golden_bytes.h"
 #include "weir/base/random.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "unit/record/golden.h"
+#include "support/golden_bytes.h"
 #include "weir/record/event_serializer.h"
 
 namespace weir {

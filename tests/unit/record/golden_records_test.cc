@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "unit/record/golden.h"
+#include "support/golden_bytes.h"
 #include "weir/record/stream_element.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "unit/record/golden.h"
+#include "support/golden_bytes.h"
 #include "weir/base/random.h"
 #include "weir/record/event_serializer.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "unit/record/golden.h"
+#include "support/golden_bytes.h"
 #include "weir/record/serializer.h"
 
 namespace weir {

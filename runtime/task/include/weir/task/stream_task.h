@@ -37,7 +37,8 @@ class StreamTask : private CheckpointableTask {
   void notifyCheckpointAborted(int64_t checkpointId, int64_t latestCompletedId);
 
  private:
-  void triggerCheckpointOnBarrier(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, const CheckpointMetrics& metrics) override;
+  void triggerCheckpointOnBarrier(const CheckpointMetaData& checkpoint, const CheckpointOptions& options,
+                                  const CheckpointMetrics& metrics) override;
   void abortCheckpointOnBarrier(int64_t checkpointId, const CheckpointException& why) override;
   void resumeConsumption(int channel) override { input_->resumeConsumption(channel); }
 

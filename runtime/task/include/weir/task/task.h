@@ -35,7 +35,8 @@ class TaskNetwork {
 ///
 /// Flink: Task. Threads: run() is the body of the task's actor; the rest may be called by any thread.
 /// Life: shared by the TaskExecutor and the actor. States move CREATED, DEPLOYING, INITIALIZING, RUNNING, FINISHED; from any of them to
-/// CANCELING, CANCELED or to FAILED. Whatever happens, the network is released and the operators are closed before the terminal state is told.
+/// CANCELING, CANCELED or to FAILED. Whatever happens, the network is released and the operators are closed before the terminal state is
+/// told.
 class Task {
  public:
   Task(std::unique_ptr<TaskEnvironment> environment, std::shared_ptr<const TaskFactory> factory, std::unique_ptr<TaskNetwork> network,

@@ -30,8 +30,8 @@ class TaskTimes final : public WaitObserver {
   Reading read() const {
     const int64_t started = started_.load(std::memory_order_acquire);
     if (started == kNotStarted) return {};
-    return {clock_->monotonic() - Nanos(started), Nanos(idle_.load(std::memory_order_relaxed)), Nanos(soft_.load(std::memory_order_relaxed)),
-            Nanos(hard_.load(std::memory_order_relaxed))};
+    return {clock_->monotonic() - Nanos(started), Nanos(idle_.load(std::memory_order_relaxed)),
+            Nanos(soft_.load(std::memory_order_relaxed)), Nanos(hard_.load(std::memory_order_relaxed))};
   }
 
  private:
