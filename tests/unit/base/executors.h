@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "weir/base/executor.h"
 #include "weir/base/pool_executor.h"
@@ -28,8 +29,10 @@ struct OnSimulation {
 #ifdef __SANITIZE_THREAD__
 // The thread sanitizer takes the fibers of one thread for one thread: it checks the thread executor only.
 using AllExecutors = ::testing::Types<OnThreads>;
+inline const std::vector<const char*> kExecutorNames = {"threads"};
 #else
 using AllExecutors = ::testing::Types<OnThreads, OnPool, OnSimulation>;
+inline const std::vector<const char*> kExecutorNames = {"threads", "pool", "simulated"};
 #endif
 
 struct ExecutorNames {
