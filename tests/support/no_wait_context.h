@@ -9,7 +9,7 @@ namespace weir::testing {
 /// For tests in which nothing may have to wait: a wait that would park throws. Time stands still.
 class NoWaitContext final : public ExecutionContext {
  public:
-  NoWaitContext() : ExecutionContext("test", clock_, Random(1)) {}
+  explicit NoWaitContext(uint64_t seed = 1) : ExecutionContext("test", clock_, Random(seed)) {}
   void blocking(const std::function<void()>& call) override { call(); }
 
  private:
