@@ -138,7 +138,8 @@ class OperatorHarness {
 
  private:
   class NoResponder final : public CheckpointResponder {
-    void acknowledgeCheckpoint(const ExecutionAttemptID&, int64_t, const CheckpointMetrics&, std::shared_ptr<const TaskStateSnapshot>) override {}
+    void acknowledgeCheckpoint(const ExecutionAttemptID&, int64_t, const CheckpointMetrics&,
+                               std::shared_ptr<const TaskStateSnapshot>) override {}
     void reportCheckpointMetrics(const ExecutionAttemptID&, int64_t, const CheckpointMetrics&) override {}
     void declineCheckpoint(const ExecutionAttemptID&, int64_t, std::shared_ptr<const CheckpointException>) override {}
   };

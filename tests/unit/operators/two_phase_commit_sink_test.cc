@@ -181,7 +181,8 @@ TEST_F(TwoPhaseCommitSinkTest, OneSubtaskTakesOverTheTransactionsOfAllWhereThePa
   journal_.take();
   auto sink = attempt();
   sink->restore(testing::rescaled(states, 1).at(0));
-  EXPECT_THAT(journal_.take(), ElementsAre("recoverAndCommit t1", "recoverAndAbort t2", "recoverAndCommit t3", "recoverAndAbort t4", "begin t5"));
+  EXPECT_THAT(journal_.take(),
+              ElementsAre("recoverAndCommit t1", "recoverAndAbort t2", "recoverAndCommit t3", "recoverAndAbort t4", "begin t5"));
 }
 
 TEST_F(TwoPhaseCommitSinkTest, AfterTheEndOfTheInputNoTransactionIsBegunAndTheFinalCheckpointCommitsTheLast) {
