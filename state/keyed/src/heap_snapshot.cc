@@ -1,6 +1,7 @@
 #include "weir/keyed/heap_snapshot.h"
 
 #include "weir/base/check.h"
+#include "weir/checkpoint/uuid.h"
 
 namespace weir {
 
@@ -12,7 +13,7 @@ constexpr size_t kFlushBytes = 64 * 1024;
 class RestoredSnapshot final : public StateSnapshot {
  public:
   explicit RestoredSnapshot(std::shared_ptr<const RestoredState> state) : state_(std::move(state)) {}
-  StateMeta meta() const override { return state_->meta; }
+  const StateMeta& meta() const override { return state_->meta; }
   void sort(KeyGroupRange range) override {
     range_ = range;
     byKeyGroup_.resize(static_cast<size_t>(range.size()));
@@ -48,13 +49,13 @@ Result<std::optional<KeyedHandle>> HeapSnapshotJob::write(CheckpointStreamFactor
     bytes.clear();
     return {};
   };
-  KeyedStateHeader header{key_, {}};
+  KeyedStateHeader header{*key_, {}};
   for (const auto& state : states_) {
     header.states.push_back(state->meta());
     state->sort(range_);
   }
   header.writeTo(bytes);
-  KeyGroupsHandle handle{KeyGroupsHandle::Format::kHeapCheckpoint, range_, {}, {}, handleId_};
+  KeyGroupsHandle handle{KeyGroupsHandle::Format::kHeapCheckpoint, range_, {}, {}, randomUuid(random_)};
   for (int32_t keyGroup = range_.first; keyGroup <= range_.last; ++keyGroup) {
     handle.offsets.push_back(output->position() + static_cast<int64_t>(bytes.size()));
     bytes.writeInt(keyGroup);

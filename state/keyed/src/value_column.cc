@@ -1,5 +1,6 @@
 #include "weir/keyed/value_column.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -7,13 +8,16 @@ namespace weir {
 
 namespace {
 
+constexpr size_t kCacheLine = 64;
+
 /// Entries per chunk as a power of two: few enough that copying a chunk stays cheap where values are large.
 uint32_t chunkShift(size_t size) { return size <= 64 ? 8 : size <= 512 ? 6 : 3; }
 
 }  // namespace
 
 ValueColumn::ValueColumn(std::shared_ptr<const StateType> type, SnapshotEpochs& epochs)
-    : type_(std::move(type)), epochs_(&epochs), size_(type_->size()), shift_(chunkShift(size_)), mask_((1u << shift_) - 1) {}
+    : type_(std::move(type)), epochs_(&epochs), size_(type_->size()), shift_(chunkShift(size_)), mask_((1u << shift_) - 1),
+      alignment_(std::max(kCacheLine, type_->alignment())), valuesAt_((sizeof(Chunk) + alignment_ - 1) / alignment_ * alignment_) {}
 
 ValueColumn::~ValueColumn() {
   for (const Retired& r : retired_) deleteChunk(r.chunk);
@@ -21,18 +25,16 @@ ValueColumn::~ValueColumn() {
 }
 
 ValueColumn::Chunk* ValueColumn::newChunk() const {
-  auto* chunk = new Chunk{epochs_->current(), {}, nullptr};
-  chunk->values = static_cast<std::byte*>(::operator new (size_ << shift_, std::align_val_t{type_->alignment()}));
-  return chunk;
+  void* memory = ::operator new (valuesAt_ + (size_ << shift_), std::align_val_t{alignment_});
+  return new (memory) Chunk{epochs_->current(), {}};
 }
 
 void ValueColumn::deleteChunk(Chunk* chunk) const {
   if (!type_->isTrivial()) {
     for (uint32_t i = 0; i <= mask_; ++i)
-      if (chunk->live[i / 64] >> (i % 64) & 1) type_->destroy(chunk->values + i * size_);
+      if (chunk->live[i / 64] >> (i % 64) & 1) type_->destroy(place(*chunk, i));
   }
-  ::operator delete (chunk->values, std::align_val_t{type_->alignment()});
-  delete chunk;
+  ::operator delete (chunk, std::align_val_t{alignment_});
 }
 
 void* ValueColumn::construct(uint32_t entry) {
@@ -59,10 +61,10 @@ ValueColumn::Chunk* ValueColumn::ownChunk(uint32_t number) {
   if (old->epoch > epochs_->sharedUpTo()) return old;
   Chunk* mine = newChunk();
   if (type_->isTrivial()) {
-    std::memcpy(mine->values, old->values, size_ << shift_);
+    std::memcpy(place(*mine, 0), place(*old, 0), size_ << shift_);
   } else {
     for (uint32_t i = 0; i <= mask_; ++i)
-      if (old->live[i / 64] >> (i % 64) & 1) type_->copy(mine->values + i * size_, old->values + i * size_);
+      if (old->live[i / 64] >> (i % 64) & 1) type_->copy(place(*mine, i), place(*old, i));
   }
   mine->live = old->live;
   chunks_[number] = mine;

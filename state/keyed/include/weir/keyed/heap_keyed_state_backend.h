@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "weir/backend/keyed_state_backend.h"
-#include "weir/checkpoint/uuid.h"
 #include "weir/keyed/heap_table.h"
 
 namespace weir {
@@ -37,13 +36,12 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
     std::vector<std::unique_ptr<StateSnapshot>> states;
     for (const auto& [name, table] : tables_) states.push_back(table->snapshot());
     for (const auto& state : restored_) states.push_back(snapshotOf(state));
-    return std::make_unique<HeapSnapshotJob>(context_.range, Serializer<K>::snapshot(), randomUuid(random_), std::move(states),
-                                             std::move(running));
+    return std::make_unique<HeapSnapshotJob>(context_.range, key_, Random(random_.next()), std::move(states), std::move(running));
   }
 
   Result<void> restore(std::span<const KeyedHandle> handles, CheckpointWorkerStorage& storage) override {
     WEIR_CHECK(tables_.empty() && restored_.empty());
-    WEIR_ASSIGN(restored_, readKeyedState(handles, context_.range, Serializer<K>::snapshot(), storage));
+    WEIR_ASSIGN(restored_, readKeyedState(handles, context_.range, *key_, storage));
     return {};
   }
 
@@ -116,6 +114,7 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
 
   HeapContext<K> context_;
   Random random_;
+  const std::shared_ptr<const SerializerSnapshot> key_ = std::make_shared<SerializerSnapshot>(Serializer<K>::snapshot());
   std::vector<std::pair<std::string, std::unique_ptr<AnyHeapTable<K>>>> tables_;  ///< in the order of registration: that of the files
   std::vector<std::shared_ptr<RestoredState>> restored_;                          ///< not registered yet
 };

@@ -18,7 +18,7 @@ namespace weir {
 class StateSnapshot {
  public:
   virtual ~StateSnapshot() = default;
-  virtual StateMeta meta() const = 0;
+  virtual const StateMeta& meta() const = 0;
   /// Once, before the two below: orders the entries by key group.
   virtual void sort(KeyGroupRange range) = 0;
   virtual int32_t numEntries(int32_t keyGroup) const = 0;
@@ -51,16 +51,16 @@ std::unique_ptr<StateSnapshot> snapshotOf(std::shared_ptr<const RestoredState> s
 /// HeapSnapshotStrategy.
 class HeapSnapshotJob final : public KeyedSnapshotJob {
  public:
-  HeapSnapshotJob(KeyGroupRange range, SerializerSnapshot key, std::string handleId, std::vector<std::unique_ptr<StateSnapshot>> states,
-                  std::shared_ptr<SnapshotEpochs::Running> running)
-      : range_(range), key_(std::move(key)), handleId_(std::move(handleId)), states_(std::move(states)), running_(std::move(running)) {}
+  HeapSnapshotJob(KeyGroupRange range, std::shared_ptr<const SerializerSnapshot> key, Random random,
+                  std::vector<std::unique_ptr<StateSnapshot>> states, std::shared_ptr<SnapshotEpochs::Running> running)
+      : range_(range), key_(std::move(key)), random_(random), states_(std::move(states)), running_(std::move(running)) {}
   ~HeapSnapshotJob() override { running_->done.store(true, std::memory_order_release); }
   Result<std::optional<KeyedHandle>> write(CheckpointStreamFactory& factory) override;
 
  private:
   const KeyGroupRange range_;
-  const SerializerSnapshot key_;
-  const std::string handleId_;
+  const std::shared_ptr<const SerializerSnapshot> key_;
+  Random random_;  ///< for the handle's id
   const std::vector<std::unique_ptr<StateSnapshot>> states_;
   const std::shared_ptr<SnapshotEpochs::Running> running_;
 };

@@ -48,10 +48,10 @@ using KeyColumnPtr = std::shared_ptr<KeyColumn<K, N>>;
 template <class K, class N>
 class HeapTableSnapshot final : public StateSnapshot {
  public:
-  HeapTableSnapshot(StateMeta meta, KeyColumnPtr<K, N> keys, std::shared_ptr<ValueColumn> values)
+  HeapTableSnapshot(std::shared_ptr<const StateMeta> meta, KeyColumnPtr<K, N> keys, std::shared_ptr<ValueColumn> values)
       : meta_(std::move(meta)), keys_(std::move(keys)), values_(std::move(values)), keyChunks_(keys_->chunks()),
         valueChunks_(values_->chunks()), used_(keys_->used()) {}
-  StateMeta meta() const override { return meta_; }
+  const StateMeta& meta() const override { return *meta_; }
 
   void sort(KeyGroupRange range) override {
     range_ = range;
@@ -83,7 +83,7 @@ class HeapTableSnapshot final : public StateSnapshot {
   }
 
  private:
-  const StateMeta meta_;
+  const std::shared_ptr<const StateMeta> meta_;
   const std::shared_ptr<const KeyColumn<K, N>> keys_;
   const std::shared_ptr<const ValueColumn> values_;
   const typename KeyColumn<K, N>::ChunkList keyChunks_;
@@ -102,8 +102,8 @@ template <class K, class N>
 class HeapTable final : public AnyHeapTable<K> {
  public:
   HeapTable(HeapContext<K>& context, std::string name, std::shared_ptr<const StateType> type)
-      : context_(context), name_(std::move(name)), keys_(std::make_shared<KeyColumn<K, N>>(context.epochs)),
-        values_(std::make_shared<ValueColumn>(std::move(type), context.epochs)) {}
+      : context_(context), name_(std::move(name)), meta_(std::make_shared<StateMeta>(metaOf(name_, *type))),
+        keys_(std::make_shared<KeyColumn<K, N>>(context.epochs)), values_(std::make_shared<ValueColumn>(std::move(type), context.epochs)) {}
 
   const StateType& type() const override { return values_->type(); }
   StateNamespace per() const override { return kWindowed ? StateNamespace::kTimeWindow : StateNamespace::kVoid; }
@@ -145,6 +145,9 @@ class HeapTable final : public AnyHeapTable<K> {
     WEIR_CHECK_EQ(kWindowed, windows != nullptr);
     const size_t n = keys.size();
     WEIR_CHECK_LE(n, kBatch);
+    // Copies, so that storing into `out` does not make the compiler fetch them again.
+    const auto* const keyColumn = keys_.get();
+    auto* const valueColumn = values_.get();
     std::array<uint32_t, kBatch> tags;
     std::array<uint32_t, kBatch> candidates;
     std::array<size_t, kBatch> positions;
@@ -156,15 +159,15 @@ class HeapTable final : public AnyHeapTable<K> {
       positions[i] = index_.home(tags[i]);
       candidates[i] = index_.next(tags[i], positions[i]);
       if (candidates[i] == kNone) continue;
-      keys_->prefetch(candidates[i]);
-      values_->prefetch(candidates[i]);
+      keyColumn->prefetch(candidates[i]);
+      valueColumn->prefetch(candidates[i]);
     }
     // Until the first creation the candidates hold; a creation may move the index, and a key may come again behind it.
     size_t i = 0;
     for (; i < n; ++i) {
       const uint32_t entry = confirm(candidates[i], tags[i], positions[i], *keys[i], spaceOf(windows, i));
       if (entry == kNone) break;
-      out[i] = values_->write(entry);
+      out[i] = valueColumn->write(entry);
       if (created) created[i] = false;
     }
     for (; i < n; ++i) {
@@ -178,7 +181,7 @@ class HeapTable final : public AnyHeapTable<K> {
   std::unique_ptr<StateSnapshot> snapshot() const override {
     keys_->releaseRetired();
     values_->releaseRetired();
-    return std::make_unique<detail::HeapTableSnapshot<K, N>>(metaOf(name_, type()), keys_, values_);
+    return std::make_unique<detail::HeapTableSnapshot<K, N>>(meta_, keys_, values_);
   }
 
   Result<void> load(const RestoredState& state) override {
@@ -273,6 +276,7 @@ class HeapTable final : public AnyHeapTable<K> {
 
   HeapContext<K>& context_;
   const std::string name_;
+  const std::shared_ptr<const StateMeta> meta_;
   HashIndex index_;
   const std::shared_ptr<KeyColumn<K, N>> keys_;
   const std::shared_ptr<ValueColumn> values_;

@@ -47,8 +47,8 @@ class ValueColumn {
   static constexpr size_t kMaxEntries = 256;
   struct Chunk {
     uint64_t epoch;
-    std::array<uint64_t, kMaxEntries / 64> live{};  ///< which values are constructed; only kept where that matters
-    std::byte* values;
+    std::array<uint64_t, kMaxEntries / 64> live{};  ///< which values are constructed
+    // The values follow: see place().
   };
 
  private:
@@ -57,7 +57,9 @@ class ValueColumn {
     uint64_t replaced;
   };
 
-  std::byte* place(const Chunk& chunk, uint32_t entry) const { return chunk.values + (entry & mask_) * size_; }
+  std::byte* place(const Chunk& chunk, uint32_t entry) const {
+    return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&chunk)) + valuesAt_ + (entry & mask_) * size_;
+  }
   Chunk* ownChunk(uint32_t number);
   Chunk* newChunk() const;
   void deleteChunk(Chunk* chunk) const;
@@ -66,6 +68,7 @@ class ValueColumn {
   SnapshotEpochs* const epochs_;
   const size_t size_;
   const uint32_t shift_, mask_;
+  const size_t alignment_, valuesAt_;  ///< of a chunk's memory; where its values start in it
   ChunkList chunks_;
   std::vector<Retired> retired_;
   uint64_t endedSeen_ = 0;
