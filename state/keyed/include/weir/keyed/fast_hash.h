@@ -44,7 +44,7 @@ inline std::pair<uint64_t, uint64_t> ends(const char* at, size_t size) {
 inline uint64_t fastHash(std::string_view text) {
   const char* at = text.data();
   size_t left = text.size();
-  uint64_t state = detail::kHashA ^ left;
+  uint64_t state = detail::kHashA + left * detail::kHashC;  // far apart, so that a length is not taken for a byte
   for (; left > 16; at += 16, left -= 16) {
     state = detail::foldedMultiply(detail::loadWord<uint64_t>(at) ^ state, detail::loadWord<uint64_t>(at + 8) ^ detail::kHashB);
   }
