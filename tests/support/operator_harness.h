@@ -81,22 +81,12 @@ class OperatorHarness {
   OperatorHarness(OperatorMachine& machine, Make make, HarnessOptions options = {})
       : machine_(machine),
         context_(machine.nextSeed()),
-        environment_{machine.world,
-                     responder_,
-                     workers_,
-                     machine.storage(),
-                     [] { return std::make_unique<DefaultOperatorStateBackend>(); },
-                     {.checkpointingEnabled = options.checkpointing},
-                     JobID::of(0, 1),
-                     "job",
-                     {ExecutionGraphID::of(0, 2), JobVertexID::of(0, 3), options.subtask, 0},
-                     "tested",
-                     options.parallelism,
-                     128,
-                     {},
-                     {},
-                     0,
-                     nullptr} {
+        environment_{machine.world, responder_, workers_, machine.storage()} {
+    environment_.createOperatorState = [] { return std::make_unique<DefaultOperatorStateBackend>(); };
+    environment_.settings.checkpointingEnabled = options.checkpointing;
+    environment_.attempt = {ExecutionGraphID::of(0, 2), JobVertexID::of(0, 3), options.subtask, 0};
+    environment_.vertexName = "tested";
+    environment_.parallelism = options.parallelism;
     operator_ = make(OperatorSetup{id(), "tested", environment_, context_, &output_, {}});
   }
 

@@ -71,20 +71,20 @@ struct TaskEnvironment {
   CheckpointResponder& responder;
   SnapshotWorkers& snapshotWorkers;
   std::shared_ptr<CheckpointWorkerStorage> storage;  ///< null where checkpointing is off
-  std::function<std::unique_ptr<OperatorStateBackend>()> createOperatorState;
-  TaskSettings settings;
+  std::function<std::unique_ptr<OperatorStateBackend>()> createOperatorState{};
+  TaskSettings settings{};
 
-  JobID job;
-  std::string jobName;
-  ExecutionAttemptID attempt;
-  std::string vertexName;
+  JobID job{};
+  std::string jobName{};
+  ExecutionAttemptID attempt{};
+  std::string vertexName{};
   int32_t parallelism = 1;
   int32_t maxParallelism = 128;
   std::shared_ptr<OperatorMetricsRegistry> operatorMetrics = std::make_shared<OperatorMetricsRegistry>();
-  std::vector<std::shared_ptr<ResultPartition>> partitions;
-  std::vector<std::unique_ptr<SingleInputGate>> gates;
+  std::vector<std::shared_ptr<ResultPartition>> partitions{};
+  std::vector<std::unique_ptr<SingleInputGate>> gates{};
   int64_t restoreCheckpointId = 0;  ///< 0: nothing to restore
-  std::shared_ptr<const TaskStateSnapshot> restore;
+  std::shared_ptr<const TaskStateSnapshot> restore{};
 
   int32_t subtask() const { return attempt.subtask; }
   /// `enrich (2/2)`
