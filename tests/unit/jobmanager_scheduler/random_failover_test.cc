@@ -18,7 +18,8 @@ class RandomTaskManager final : public TaskExecutorGateway {
     const auto [found, isNew] = tasks_.try_emplace(d.attempt, Life::kRuns);
     EXPECT_TRUE(isNew) << "submitted twice";
     for (const auto& [attempt, life] : tasks_) {
-      const bool isOlder = attempt.vertex == d.attempt.vertex && attempt.subtask == d.attempt.subtask && attempt.attempt < d.attempt.attempt;
+      const bool isOlder =
+          attempt.vertex == d.attempt.vertex && attempt.subtask == d.attempt.subtask && attempt.attempt < d.attempt.attempt;
       EXPECT_FALSE(isOlder && life == Life::kRuns) << "an older attempt still runs";
     }
     for (const InputGateDeployment& gate : d.inputs) {

@@ -46,6 +46,21 @@ TEST_F(PartitionBoardTest, WaitsForTheLastOneAndIsToldAtOnce) {
   EXPECT_EQ(board->awaited(), 0u);
 }
 
+TEST_F(PartitionBoardTest, EverybodyWhoWaitsForAPartitionIsTold) {
+  executor.run("test", [&](ExecutionContext& ctx) {
+    int told = 0;
+    for (int i = 0; i < 3; ++i) {
+      executor.spawn({.name = "consumer " + std::to_string(i)}, [&](ExecutionContext& own) {
+        told += board->await(own, three, Deadline::work(own.clock().monotonic() + Millis(1000)));
+      });
+    }
+    ctx.wait(WaitReason::kInputOrMail, std::initializer_list<Signal*>{}, Deadline::work(ctx.clock().monotonic() + Millis(1)));
+    for (int32_t i = 0; i < 3; ++i) board->add(partition(i));
+    ctx.wait(WaitReason::kInputOrMail, std::initializer_list<Signal*>{}, Deadline::work(ctx.clock().monotonic() + Millis(1)));
+    EXPECT_EQ(told, 3);
+  });
+}
+
 TEST_F(PartitionBoardTest, GivesUpAtTheDeadlineAndForgetsTheWaiter) {
   executor.run("test", [&](ExecutionContext& ctx) {
     board->add(partition(0));
