@@ -87,13 +87,15 @@ std::vector<std::shared_ptr<Task>> MiniCluster::runningTasks(ExecutionContext& c
   return all;
 }
 
-bool MiniCluster::failSubtask(ExecutionContext& context, const std::string& vertexName, int32_t subtask,
+bool MiniCluster::failSubtask(ExecutionContext& context, const std::string& operatorName, int32_t subtask,
                               std::shared_ptr<const Throwable> cause) {
   for (auto& taskManager : taskManagers_) {
     const auto reply = taskManager->requestTasks();
     context.wait(WaitReason::kInputOrMail, {&reply->ready()});
     for (auto& task : reply->take()) {
-      if (task->environment().vertexName != vertexName || task->environment().subtask() != subtask) continue;
+      const auto& operators = task->factory().chain().operators;
+      const bool named = std::any_of(operators.begin(), operators.end(), [&](const auto& op) { return op.name == operatorName; });
+      if (!named || task->environment().subtask() != subtask) continue;
       taskManager->failTask(task->attempt(), std::move(cause));
       return true;
     }

@@ -1,5 +1,7 @@
 #include "weir/jobmanager/job_master.h"
 
+#include "weir/jobmanager/checkpoint_coordinator.h"
+
 #include "weir/base/check.h"
 
 namespace weir {
@@ -122,6 +124,7 @@ JobSnapshot JobMaster::snapshot() const {
   s.failure = scheduler_->failure();
   s.exceptions = {scheduler_->history().entries().begin(), scheduler_->history().entries().end()};
   s.restarts = scheduler_->restarts();
+  if (CheckpointCoordinator* coordinator = checkpointing_ ? checkpointing_->coordinator() : nullptr) s.checkpoints = coordinator->stats().snapshot();
   return s;
 }
 

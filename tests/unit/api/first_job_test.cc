@@ -83,7 +83,7 @@ TEST_P(EveryExecutor, AFailedSubtaskIsRestartedAndTheSumsAreExact) {
   const JobResult result = runner.run(env, [&](ExecutionContext& context, MiniCluster& cluster, JobMaster&) {
     while (!runner.log().contains("Completed checkpoint"))
       context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + Millis(1)));
-    EXPECT_TRUE(cluster.failSubtask(context, "sums -> Sink: Unnamed", 1, std::make_shared<Throwable>("java.lang.Exception", "killed")));
+    EXPECT_TRUE(cluster.failSubtask(context, "sums", 1, std::make_shared<Throwable>("java.lang.Exception", "killed")));
   });
   ASSERT_EQ(result.status, JobStatus::kFinished) << (result.failure ? result.failure->trace() : "") << runner.log().text();
   EXPECT_EQ(result.restarts, 1);

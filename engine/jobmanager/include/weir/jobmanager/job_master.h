@@ -8,6 +8,7 @@
 
 #include "weir/base/actor_loop.h"
 #include "weir/base/world.h"
+#include "weir/jobmanager/checkpoint_stats_tracker.h"
 #include "weir/jobmanager/reply.h"
 #include "weir/jobmanager/scheduler.h"
 #include "weir/rpc/gateways.h"
@@ -25,6 +26,7 @@ struct JobSnapshot {
   std::shared_ptr<const Throwable> failure;
   std::vector<ExceptionHistoryEntry> exceptions;  ///< oldest first
   int64_t restarts = 0;
+  std::optional<CheckpointStatsSnapshot> checkpoints;  ///< none: the job takes no checkpoints
 };
 
 /// How a job ended. Flink: JobResult.

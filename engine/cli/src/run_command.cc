@@ -1,0 +1,235 @@
+#include "weir/cli/run_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <iostream>
+
+#include "weir/api/mini_cluster.h"
+#include "weir/base/log_sinks.h"
+#include "weir/base/pool_executor.h"
+#include "weir/base/real_file_system.h"
+#include "weir/base/simulated_executor.h"
+#include "weir/base/thread_executor.h"
+#include "weir/cli/report.h"
+#include "weir/cli/terminal.h"
+#include "weir/config/weir_options.h"
+
+namespace weir {
+namespace {
+
+ExitCode fail(ExitCode code, const std::string& message) {
+  std::cerr << "weir: " << message << '\n';
+  return code;
+}
+
+Result<std::unique_ptr<Executor>> makeExecutor(const RunOptions& options, const Configuration& configuration) {
+  WEIR_ASSIGN(ExecutorKind kind, configuration.get(kExecutor));
+  if (options.executor) {
+    Configuration chosen;
+    chosen.setText(kExecutor.key, *options.executor, {});
+    WEIR_ASSIGN(kind, chosen.get(kExecutor));
+  }
+  switch (kind) {
+    case ExecutorKind::kPool: {
+      PoolExecutorOptions pool;
+      pool.seed = options.seed;
+      WEIR_ASSIGN(const auto workers, configuration.getOptional(kPoolWorkers));
+      pool.workers = workers.value_or(0);
+      return std::unique_ptr<Executor>(std::make_unique<PoolExecutor>(pool));
+    }
+    case ExecutorKind::kSimulated: {
+      SimulationOptions simulation;
+      simulation.seed = options.seed == 0 ? 1 : options.seed;
+      WEIR_ASSIGN(const auto cores, configuration.getOptional(kSimulationCores));
+      simulation.cores = cores.value_or(0);
+      return std::unique_ptr<Executor>(std::make_unique<SimulatedExecutor>(simulation));
+    }
+    case ExecutorKind::kThreads: break;
+  }
+  ThreadExecutorOptions threads;
+  threads.seed = options.seed;
+  return std::unique_ptr<Executor>(std::make_unique<ThreadExecutor>(threads));
+}
+
+/// The run of one example as the client's actor sees it.
+class Client {
+ public:
+  Client(World world, const Example& example, const RunOptions& options, const Configuration& configuration, std::vector<KillSpec> kills)
+      : world_(world), example_(example), options_(options), configuration_(configuration), kills_(std::move(kills)), progress_(options.quiet) {}
+
+  ExitCode run(ExecutionContext& context) {
+    StreamExecutionEnvironment env(configuration_);
+    auto built = example_.build(env, {world_.fileSystem, options_.dataDirectory, options_.recordsPerSecond});
+    if (built.has_error()) return fail(kExitUsage, built.error().message);
+    auto graph = env.getJobGraph(example_.name);
+    if (graph.has_error()) return fail(kExitUsage, graph.error().message);
+    if (auto known = checkKills(**graph); known.has_error()) return fail(kExitUsage, known.error().message);
+    auto cluster = MiniCluster::start(world_, configuration_, slotsNeeded(**graph));
+    if (cluster.has_error()) return fail(kExitUsage, cluster.error().message);
+    auto master = (*cluster)->submit(*graph, configuration_);
+    ExitCode code = kExitUsage;
+    if (master.has_error())
+      fail(kExitUsage, master.error().message);
+    else
+      code = watch(context, **cluster, **master, **built);
+    (*cluster)->stop(context);
+    return code;
+  }
+
+ private:
+  Result<void> checkKills(const JobGraph& graph) const {
+    for (const KillSpec& kill : kills_) {
+      const JobVertex* found = nullptr;
+      std::string names;
+      for (const JobVertex& vertex : graph.vertices()) {
+        for (const ChainedOperator& op : vertex.operators) {
+          if (op.name == kill.vertex) found = &vertex;
+          names += (names.empty() ? "" : ", ") + op.name;
+        }
+      }
+      if (!found) return Error{ErrorCode::kInvalidArgument, "--kill: the job has no operator '" + kill.vertex + "'; it has " + names};
+      if (kill.subtask >= found->parallelism)
+        return Error{ErrorCode::kInvalidArgument, fmt::format("--kill: '{}' has subtasks 0 to {}, not {}", kill.vertex, found->parallelism - 1, kill.subtask)};
+    }
+    return {};
+  }
+
+  ExitCode watch(ExecutionContext& context, MiniCluster& cluster, JobMaster& master, const ExampleRun& example) {
+    const Nanos started = context.clock().monotonic();
+    while (!master.done().isSet()) {
+      context.wait(WaitReason::kInputOrMail, {&master.done()}, Deadline::work(context.clock().monotonic() + Millis(50)));
+      if (master.done().isSet()) break;
+      const int64_t read = recordsRead(context, cluster);
+      const double elapsed = std::chrono::duration<double>(context.clock().monotonic() - started).count();
+      showProgress(context, master, read, example.inputRecords(), elapsed);
+      killWhatIsDue(context, cluster, read, example.inputRecords());
+    }
+    progress_.clear();
+    const JobResult& result = master.result();
+    const auto reply = master.requestSnapshot();
+    context.wait(WaitReason::kInputOrMail, {&reply->ready()});
+    return finish(reply->take(), result, example);
+  }
+
+  /// Records that the sources' current attempts have emitted: a restart takes it back to what its checkpoint knows.
+  int64_t recordsRead(ExecutionContext& context, MiniCluster& cluster) {
+    int64_t read = 0;
+    for (const auto& task : cluster.runningTasks(context)) {
+      if (!task->factory().chain().operators.front().factory->isSource()) continue;
+      const OperatorID head = task->factory().chain().operators.front().id;
+      for (const auto& metrics : task->environment().operatorMetrics->all())
+        if (metrics->id == head) read += metrics->numRecordsOut.load(std::memory_order_relaxed);
+    }
+    furthest_ = std::max(furthest_, read);
+    return read;
+  }
+
+  void showProgress(ExecutionContext& context, JobMaster& master, int64_t read, int64_t total, double elapsed) {
+    const auto reply = master.requestSnapshot();
+    context.wait(WaitReason::kInputOrMail, {&reply->ready()});
+    const JobSnapshot snapshot = reply->take();
+    const double rate = elapsed > lastElapsed_ ? static_cast<double>(read - lastRead_) / (elapsed - lastElapsed_) : 0;
+    const int64_t completed = snapshot.checkpoints ? snapshot.checkpoints->counts.completed : 0;
+    const int64_t failed = snapshot.checkpoints ? snapshot.checkpoints->counts.failed : 0;
+    progress_.show(fmt::format("{}  {:5.1f} s  {} of {} records  {:>9} records/s  checkpoints {} completed, {} failed  restarts {}",
+                               toString(snapshot.status), elapsed, withThousands(read), withThousands(total),
+                               withThousands(static_cast<int64_t>(std::max(0.0, rate))), completed, failed, snapshot.restarts),
+                   elapsed);
+    lastRead_ = read;
+    lastElapsed_ = elapsed;
+  }
+
+  void killWhatIsDue(ExecutionContext& context, MiniCluster& cluster, int64_t read, int64_t total) {
+    std::erase_if(kills_, [&](const KillSpec& kill) {
+      if (static_cast<double>(read) < kill.atShare * static_cast<double>(total)) return false;
+      const auto cause = std::make_shared<Throwable>("java.lang.Exception", "killed by --kill after " + withThousands(read) + " records");
+      if (!cluster.failSubtask(context, kill.vertex, kill.subtask, cause)) return false;  // not running right now: the next look finds it
+      if (!options_.quiet) {
+        progress_.clear();
+        std::cerr << fmt::format("killed subtask {} of {} after {} records\n", kill.subtask, kill.vertex, withThousands(read));
+      }
+      return true;
+    });
+  }
+
+  ExitCode finish(const JobSnapshot& snapshot, const JobResult& result, const ExampleRun& example) {
+    const bool colour = wantsColour(STDOUT_FILENO);
+    const bool finished = result.status == JobStatus::kFinished;
+    Result<void> compared;
+    if (finished && options_.compare) compared = example.compareWithOracle();
+    if (options_.json) {
+      printJsonReport(std::cout, snapshot, result, options_.compare && finished, compared);
+    } else {
+      if (finished) {
+        example.printResults(std::cout, colour);
+        std::cout << '\n';
+      }
+      printCheckpoints(std::cout, snapshot, colour);
+      printSummary(std::cout, snapshot, result, colour);
+      if (finished && options_.compare && compared.has_value())
+        std::cout << styled("results equal those of the single-threaded oracle", Style::kGreen, colour) << '\n';
+    }
+    std::cout.flush();
+    for (const KillSpec& kill : kills_)
+      return fail(kExitFailed, fmt::format("'{}' was never killed: the job ended first. Give it a lower percentage, or a --rate", kill.vertex));
+    if (!finished)
+      return fail(kExitFailed, fmt::format("the job ended as {}: {}", toString(result.status), result.failure ? result.failure->trace() : "no reason was given"));
+    if (compared.has_error()) return fail(kExitFailed, "the results are wrong: " + compared.error().message);
+    return kExitOk;
+  }
+
+  World world_;
+  const Example& example_;
+  const RunOptions& options_;
+  const Configuration& configuration_;
+  std::vector<KillSpec> kills_;
+  ProgressLine progress_;
+  int64_t lastRead_ = 0, furthest_ = 0;
+  double lastElapsed_ = 0;
+};
+
+}  // namespace
+
+Result<KillSpec> KillSpec::parse(const std::string& text) {
+  const Error wrong{ErrorCode::kInvalidArgument, "--kill '" + text + "' is not understood: OPERATOR[:SUBTASK]@PERCENT% is expected, as in by-engine:1@50%"};
+  const size_t at = text.rfind('@');
+  if (at == std::string::npos || at == 0 || text.size() < at + 3 || text.back() != '%') return wrong;
+  KillSpec spec;
+  spec.vertex = text.substr(0, at);
+  int percent = 0;
+  const auto parsed = std::from_chars(text.data() + at + 1, text.data() + text.size() - 1, percent);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() - 1 || percent < 0 || percent > 100) return wrong;
+  spec.atShare = percent / 100.0;
+  if (const size_t colon = spec.vertex.rfind(':'); colon != std::string::npos) {
+    const std::string digits = spec.vertex.substr(colon + 1);
+    const auto number = std::from_chars(digits.data(), digits.data() + digits.size(), spec.subtask);
+    if (number.ec == std::errc() && number.ptr == digits.data() + digits.size()) spec.vertex.resize(colon);
+  }
+  return spec;
+}
+
+ExitCode runExample(const Example& example, const RunOptions& options, const Configuration& configuration) {
+  std::vector<KillSpec> kills;
+  for (const std::string& text : options.kills) {
+    auto kill = KillSpec::parse(text);
+    if (kill.has_error()) return fail(kExitUsage, kill.error().message);
+    kills.push_back(*kill);
+  }
+  auto executor = makeExecutor(options, configuration);
+  if (executor.has_error()) return fail(kExitUsage, executor.error().message);
+  LogOptions logOptions;
+  logOptions.level = options.logFile.empty() ? LogLevel::kError : LogLevel::kInfo;
+  logOptions.file = options.logFile;
+  auto log = openLog(logOptions, (*executor)->clock());
+  if (log.has_error()) return fail(kExitUsage, log.error().message);
+  logNotes(configuration, **log);
+  RealFileSystem files;
+  ExitCode code = kExitEngine;
+  Client client({**executor, files, **log}, example, options, configuration, std::move(kills));
+  (*executor)->run("client", [&](ExecutionContext& context) { code = client.run(context); });
+  return code;
+}
+
+}  // namespace weir
