@@ -147,9 +147,10 @@ class Run final : public ExampleRun {
     std::stable_sort(rows.begin(), rows.end(), [](const Delays& a, const Delays& b) { return a.flights > b.flights; });
     for (const Delays& row : rows) {
       const double departed = static_cast<double>(std::max<int64_t>(1, row.departed));
-      table.addRow({row.key, withThousands(row.flights), fmt::format("{:.2f} %", 100.0 * static_cast<double>(row.flights) / static_cast<double>(all)),
-                    withThousands(row.departed), withThousands(row.late), fmt::format("{:.2f} min", static_cast<double>(row.minutes) / departed),
-                    withThousands(row.worst) + " min"});
+      table.addRow({row.key, withThousands(row.flights),
+                    fmt::format("{:.2f} %", 100.0 * static_cast<double>(row.flights) / static_cast<double>(all)),
+                    withThousands(row.departed), withThousands(row.late),
+                    fmt::format("{:.2f} min", static_cast<double>(row.minutes) / departed), withThousands(row.worst) + " min"});
     }
     table.print(out, colour);
   }

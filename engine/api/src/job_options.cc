@@ -25,7 +25,8 @@ Result<CheckpointCoordinatorConfiguration> readCheckpointing(const Configuration
   WEIR_ASSIGN(const auto duringBacklog, c.getOptional(kCheckpointingIntervalDuringBacklog));
   if (duringBacklog) {
     options.hasIntervalDuringBacklog = true;
-    options.intervalDuringBacklog = *duringBacklog == Duration() ? CheckpointCoordinatorConfiguration::kDisabled : duringBacklog->toMillis();
+    options.intervalDuringBacklog =
+        *duringBacklog == Duration() ? CheckpointCoordinatorConfiguration::kDisabled : duringBacklog->toMillis();
   }
   WEIR_ASSIGN(const Duration timeout, c.get(kCheckpointingTimeout));
   options.timeout = timeout.toMillis();

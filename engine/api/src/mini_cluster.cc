@@ -69,7 +69,8 @@ Result<std::shared_ptr<JobMaster>> MiniCluster::submit(std::shared_ptr<const Job
   masterOptions.scheduler = options.scheduler;
   auto master = JobMaster::create(world_, graph, id, std::move(masterOptions), std::move(factory));
   for (auto& taskManager : taskManagers_) {
-    taskManager->connectJob({id, graph, master, options.taskSettings, storage, [] { return std::make_unique<DefaultOperatorStateBackend>(); }});
+    taskManager->connectJob(
+        {id, graph, master, options.taskSettings, storage, [] { return std::make_unique<DefaultOperatorStateBackend>(); }});
     master->addTaskManager({taskManager->id(), taskManager, slotsPerTaskManager_});
   }
   jobs_.push_back(master);

@@ -23,7 +23,9 @@ struct ConfigurationFlags {
   std::string directory;
 
   void addTo(CLI::App& command) {
-    command.add_option("-D", dynamic, "Set a configuration key: -D key=value. May be repeated.")->type_name("KEY=VALUE")->allow_extra_args(false);
+    command.add_option("-D", dynamic, "Set a configuration key: -D key=value. May be repeated.")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
     command.add_option("--config-dir", directory, "Folder with config.yaml (or flink-conf.yaml).")->type_name("DIR");
   }
   Result<Configuration> load() const {
@@ -52,7 +54,8 @@ std::string listOf(const std::vector<Example>& examples) {
 }  // namespace
 
 int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, const std::string& dataDirectory) {
-  CLI::App app{"Weir: a Flink-compatible stream engine. Reproduce incidents of a Flink job on one machine, see why they happen, try the cure."};
+  CLI::App app{
+      "Weir: a Flink-compatible stream engine. Reproduce incidents of a Flink job on one machine, see why they happen, try the cure."};
   app.set_version_flag("--version", "weir 0.1.0");
   app.require_subcommand(0, 1);
   app.footer("Example: weir run flights-delays --kill by-engine:1@50% --compare\n" + std::string(kExitCodes));
@@ -62,10 +65,12 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   ConfigurationFlags runConfiguration;
   std::string rate, output = "text";
   CLI::App* runCommand = app.add_subcommand("run", "Run a built-in job in this process.")->group("reproduce");
-  runCommand->footer("Example: weir run flights-delays --rate 60000 --kill by-engine:1@50% --compare -D execution.checkpointing.interval=500ms\n" +
-                     listOf(examples) + kExitCodes);
+  runCommand->footer(
+      "Example: weir run flights-delays --rate 60000 --kill by-engine:1@50% --compare -D execution.checkpointing.interval=500ms\n" +
+      listOf(examples) + kExitCodes);
   runCommand->add_option("JOB", run.example, "Name of the job.")->required();
-  runCommand->add_option("--executor", run.executor, "threads (a thread per task), pool (fibers on few threads) or simulated (virtual time).")
+  runCommand
+      ->add_option("--executor", run.executor, "threads (a thread per task), pool (fibers on few threads) or simulated (virtual time).")
       ->type_name("NAME");
   runCommand->add_option("--seed", run.seed, "Seed of every random choice; the simulated executor repeats a run from it.")->type_name("N");
   runCommand->add_option("--rate", run.recordsPerSecond, "Records a second that the sources read at most, all subtasks together.")

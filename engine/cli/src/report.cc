@@ -34,10 +34,10 @@ void printCheckpoints(std::ostream& out, const JobSnapshot& snapshot, bool colou
   const auto& history = snapshot.checkpoints->history;
   for (auto at = history.rbegin(); at != history.rend(); ++at) {
     const CheckpointStats& c = **at;
-    table.addRow({std::to_string(c.id), std::string(statusName(c.status)), fmt::format("{}/{}", c.acknowledged, c.subtasks), millis(c.endToEndMs()),
-                  millis(largest(c, &TaskCheckpointStats::startDelayMs)), millis(largest(c, &TaskCheckpointStats::alignmentMs)),
-                  millis(largest(c, &TaskCheckpointStats::syncMs)), millis(largest(c, &TaskCheckpointStats::asyncMs)),
-                  withThousands(c.stateSize) + " b"});
+    table.addRow({std::to_string(c.id), std::string(statusName(c.status)), fmt::format("{}/{}", c.acknowledged, c.subtasks),
+                  millis(c.endToEndMs()), millis(largest(c, &TaskCheckpointStats::startDelayMs)),
+                  millis(largest(c, &TaskCheckpointStats::alignmentMs)), millis(largest(c, &TaskCheckpointStats::syncMs)),
+                  millis(largest(c, &TaskCheckpointStats::asyncMs)), withThousands(c.stateSize) + " b"});
   }
   table.print(out, colour);
   const CheckpointCounts& counts = snapshot.checkpoints->counts;
@@ -54,21 +54,27 @@ void printSummary(std::ostream& out, const JobSnapshot& snapshot, const JobResul
   out << styled(toString(result.status), good ? Style::kGreen : Style::kRed, colour)
       << fmt::format(" after {:.1f} s, {} restart{}", static_cast<double>(tookMs) / 1000, result.restarts, result.restarts == 1 ? "" : "s");
   if (snapshot.checkpoints)
-    out << fmt::format(", {} checkpoints completed, {} failed", snapshot.checkpoints->counts.completed, snapshot.checkpoints->counts.failed);
+    out << fmt::format(", {} checkpoints completed, {} failed", snapshot.checkpoints->counts.completed,
+                       snapshot.checkpoints->counts.failed);
   out << '\n';
 }
 
-void printJsonReport(std::ostream& out, const JobSnapshot& snapshot, const JobResult& result, bool compared, const Result<void>& comparison) {
+void printJsonReport(std::ostream& out, const JobSnapshot& snapshot, const JobResult& result, bool compared,
+                     const Result<void>& comparison) {
   nlohmann::ordered_json report;
   report["version"] = 1;
-  report["job"] = {{"id", snapshot.job.toString()}, {"name", snapshot.graph ? snapshot.graph->name() : ""}, {"status", toString(result.status)},
-                   {"runtime-ms", result.runtimeMs}, {"restarts", result.restarts}};
+  report["job"] = {{"id", snapshot.job.toString()},
+                   {"name", snapshot.graph ? snapshot.graph->name() : ""},
+                   {"status", toString(result.status)},
+                   {"runtime-ms", result.runtimeMs},
+                   {"restarts", result.restarts}};
   if (result.failure) report["job"]["failure"] = result.failure->trace();
   if (snapshot.checkpoints) {
     report["checkpoints"] = {{"completed", snapshot.checkpoints->counts.completed}, {"failed", snapshot.checkpoints->counts.failed}};
     auto& history = report["checkpoints"]["history"] = nlohmann::ordered_json::array();
     for (const auto& c : snapshot.checkpoints->history)
-      history.push_back({{"id", c->id}, {"status", statusName(c->status)}, {"end-to-end-ms", c->endToEndMs()}, {"state-size", c->stateSize}});
+      history.push_back(
+          {{"id", c->id}, {"status", statusName(c->status)}, {"end-to-end-ms", c->endToEndMs()}, {"state-size", c->stateSize}});
   }
   if (compared) {
     report["oracle"]["equal"] = comparison.has_value();

@@ -57,7 +57,8 @@ Result<std::unique_ptr<Executor>> makeExecutor(const RunOptions& options, const 
 class Client {
  public:
   Client(World world, const Example& example, const RunOptions& options, const Configuration& configuration, std::vector<KillSpec> kills)
-      : world_(world), example_(example), options_(options), configuration_(configuration), kills_(std::move(kills)), progress_(options.quiet) {}
+      : world_(world), example_(example), options_(options), configuration_(configuration), kills_(std::move(kills)),
+        progress_(options.quiet) {}
 
   ExitCode run(ExecutionContext& context) {
     StreamExecutionEnvironment env(configuration_);
@@ -91,7 +92,8 @@ class Client {
       }
       if (!found) return Error{ErrorCode::kInvalidArgument, "--kill: the job has no operator '" + kill.vertex + "'; it has " + names};
       if (kill.subtask >= found->parallelism)
-        return Error{ErrorCode::kInvalidArgument, fmt::format("--kill: '{}' has subtasks 0 to {}, not {}", kill.vertex, found->parallelism - 1, kill.subtask)};
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("--kill: '{}' has subtasks 0 to {}, not {}", kill.vertex, found->parallelism - 1, kill.subtask)};
     }
     return {};
   }
@@ -173,9 +175,11 @@ class Client {
     }
     std::cout.flush();
     for (const KillSpec& kill : kills_)
-      return fail(kExitFailed, fmt::format("'{}' was never killed: the job ended first. Give it a lower percentage, or a --rate", kill.vertex));
+      return fail(kExitFailed,
+                  fmt::format("'{}' was never killed: the job ended first. Give it a lower percentage, or a --rate", kill.vertex));
     if (!finished)
-      return fail(kExitFailed, fmt::format("the job ended as {}: {}", toString(result.status), result.failure ? result.failure->trace() : "no reason was given"));
+      return fail(kExitFailed, fmt::format("the job ended as {}: {}", toString(result.status),
+                                           result.failure ? result.failure->trace() : "no reason was given"));
     if (compared.has_error()) return fail(kExitFailed, "the results are wrong: " + compared.error().message);
     return kExitOk;
   }
@@ -193,7 +197,8 @@ class Client {
 }  // namespace
 
 Result<KillSpec> KillSpec::parse(const std::string& text) {
-  const Error wrong{ErrorCode::kInvalidArgument, "--kill '" + text + "' is not understood: OPERATOR[:SUBTASK]@PERCENT% is expected, as in by-engine:1@50%"};
+  const Error wrong{ErrorCode::kInvalidArgument,
+                    "--kill '" + text + "' is not understood: OPERATOR[:SUBTASK]@PERCENT% is expected, as in by-engine:1@50%"};
   const size_t at = text.rfind('@');
   if (at == std::string::npos || at == 0 || text.size() < at + 3 || text.back() != '%') return wrong;
   KillSpec spec;

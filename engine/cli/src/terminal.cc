@@ -53,7 +53,8 @@ void TextTable::print(std::ostream& out, bool colour) const {
 
 std::string withThousands(int64_t value) {
   std::string digits = std::to_string(value);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3) digits.insert(static_cast<size_t>(at), ",");
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3)
+    digits.insert(static_cast<size_t>(at), ",");
   return digits;
 }
 

@@ -75,8 +75,10 @@ class JobGraphGenerator {
     for (int32_t i = 0; i < nodeCount(); ++i) {
       const StreamNode& n = node(i);
       if (!n.uid.empty() && !uids.insert(n.uid).second)
-        return invalid("The uid '" + n.uid + "' is used twice, the second time by operator '" + n.name + "': every uid must be unique in a job");
-      if (n.parallelism < 1) return invalid("Operator '" + n.name + "' has parallelism " + std::to_string(n.parallelism) + ": it must be at least 1");
+        return invalid("The uid '" + n.uid + "' is used twice, the second time by operator '" + n.name +
+                       "': every uid must be unique in a job");
+      if (n.parallelism < 1)
+        return invalid("Operator '" + n.name + "' has parallelism " + std::to_string(n.parallelism) + ": it must be at least 1");
       if (n.maxParallelism > 0 && n.parallelism > n.maxParallelism)
         return invalid("Operator '" + n.name + "' has parallelism " + std::to_string(n.parallelism) + ", above its max parallelism of " +
                        std::to_string(n.maxParallelism) + ": lower the parallelism or raise the max parallelism");
@@ -153,7 +155,8 @@ class JobGraphGenerator {
       const int32_t vertex = vertexOf_[static_cast<size_t>(i)] = vertexOf_[static_cast<size_t>(head)];
       ChainSpec& chain = chains_[static_cast<size_t>(vertex)];
       positionInChain_[static_cast<size_t>(i)] = static_cast<int>(chain.operators.size());
-      ChainedOperatorSpec spec{ids_[static_cast<size_t>(i)], displayName(node(i)), node(i).uid, node(i).factory, node(i).cost, node(i).inputType, {}};
+      ChainedOperatorSpec spec{
+          ids_[static_cast<size_t>(i)], displayName(node(i)), node(i).uid, node(i).factory, node(i).cost, node(i).inputType, {}};
       result_.vertex(vertex).operators.push_back({spec.id, spec.name, spec.uid});
       chain.operators.push_back(std::move(spec));
     }
@@ -171,8 +174,8 @@ class JobGraphGenerator {
         chainEdge.chainedInput = program.targetInput;
       } else {
         const PartitionerTraits traits = traitsOf(edge.partitioner->kind());
-        const int32_t dataSet = result_.connect(from, to, traits.pointwise ? DistributionPattern::kPointwise : DistributionPattern::kAllToAll,
-                                                std::string(traits.name));
+        const int32_t dataSet = result_.connect(
+            from, to, traits.pointwise ? DistributionPattern::kPointwise : DistributionPattern::kAllToAll, std::string(traits.name));
         chainEdge.consumerMaxParallelism = result_.vertex(to).maxParallelism;
         chainEdge.partition = result_.dataSets()[static_cast<size_t>(dataSet)].output;
         chainEdge.partitioner = edge.partitioner;

@@ -124,7 +124,8 @@ JobSnapshot JobMaster::snapshot() const {
   s.failure = scheduler_->failure();
   s.exceptions = {scheduler_->history().entries().begin(), scheduler_->history().entries().end()};
   s.restarts = scheduler_->restarts();
-  if (CheckpointCoordinator* coordinator = checkpointing_ ? checkpointing_->coordinator() : nullptr) s.checkpoints = coordinator->stats().snapshot();
+  if (CheckpointCoordinator* coordinator = checkpointing_ ? checkpointing_->coordinator() : nullptr)
+    s.checkpoints = coordinator->stats().snapshot();
   return s;
 }
 

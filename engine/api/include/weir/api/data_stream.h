@@ -85,9 +85,10 @@ class DataStream : public OperatorSettings<DataStream<T>> {
     std::string sideTag;
     std::shared_ptr<const EdgePartitioner> partitioner;  ///< null: not chosen
   };
-  static_assert(Serializer<T>::kSupported,
-                "Weir cannot serialize the elements of this stream: use bool, int8_t, int16_t, int32_t, int64_t, float, double, std::string, "
-                "std::vector, std::map, std::pair, std::tuple, or a struct with WEIR_FIELDS(member, ...)");
+  static_assert(
+      Serializer<T>::kSupported,
+      "Weir cannot serialize the elements of this stream: use bool, int8_t, int16_t, int32_t, int64_t, float, double, std::string, "
+      "std::vector, std::map, std::pair, std::tuple, or a struct with WEIR_FIELDS(member, ...)");
 
   DataStream(std::shared_ptr<Program> program, int32_t node)
       : OperatorSettings<DataStream<T>>(std::move(program), node), origins_{{node, {}, nullptr}} {}
@@ -97,12 +98,14 @@ class DataStream : public OperatorSettings<DataStream<T>> {
   /// f(const T&) -> Out
   template <class F, class Out = std::remove_cvref_t<std::invoke_result_t<F&, const T&>>>
   DataStream<Out> map(F f) {
-    return transform<Out>("Map", Batching::kOneByOne, [f](OperatorSetup setup) { return std::make_unique<MapOperator<T, Out, F>>(std::move(setup), f); });
+    return transform<Out>("Map", Batching::kOneByOne,
+                          [f](OperatorSetup setup) { return std::make_unique<MapOperator<T, Out, F>>(std::move(setup), f); });
   }
   /// f(const T&) -> bool
   template <class F>
   DataStream<T> filter(F f) {
-    return transform<T>("Filter", Batching::kOneByOne, [f](OperatorSetup setup) { return std::make_unique<FilterOperator<T, F>>(std::move(setup), f); });
+    return transform<T>("Filter", Batching::kOneByOne,
+                        [f](OperatorSetup setup) { return std::make_unique<FilterOperator<T, F>>(std::move(setup), f); });
   }
   /// f(const T&, Collector<Out>&)
   template <class Out, class F>
@@ -119,7 +122,8 @@ class DataStream : public OperatorSettings<DataStream<T>> {
   /// f(const T&), or an object with invoke(const T&).
   template <class F>
   DataStreamSink addSink(F f) {
-    return sinkTo("Unnamed", Batching::kOneByOne, [f](OperatorSetup setup) { return std::make_unique<SinkOperator<T, F>>(std::move(setup), f); });
+    return sinkTo("Unnamed", Batching::kOneByOne,
+                  [f](OperatorSetup setup) { return std::make_unique<SinkOperator<T, F>>(std::move(setup), f); });
   }
   /// Any sink operator of type T; `make` copies its prototypes.
   template <class Make>
@@ -137,9 +141,10 @@ class DataStream : public OperatorSettings<DataStream<T>> {
   /// keyFn(const T&) -> key, or a member pointer.
   template <class KeyFn>
   KeyedStream<T, KeyFn> keyBy(KeyFn keyFn) const {
-    static_assert(Key<KeyOf<T, KeyFn>>,
-                  "Weir cannot key a stream by this type: use a number, bool, std::string, or a struct, pair or tuple of these (not an array, "
-                  "a list, a map or an enum, whose Java hash Flink refuses)");
+    static_assert(
+        Key<KeyOf<T, KeyFn>>,
+        "Weir cannot key a stream by this type: use a number, bool, std::string, or a struct, pair or tuple of these (not an array, "
+        "a list, a map or an enum, whose Java hash Flink refuses)");
     return KeyedStream<T, KeyFn>(*this, std::move(keyFn));
   }
   template <class T2>
@@ -225,16 +230,19 @@ class KeyedStream {
   }
   template <class M>
   DataStream<T> min(M T::*member) {
-    return reduceNamed("Keyed Aggregation", Batching::kBatches, [member](T& all, const T& one) { all.*member = std::min(all.*member, one.*member); });
+    return reduceNamed("Keyed Aggregation", Batching::kBatches,
+                       [member](T& all, const T& one) { all.*member = std::min(all.*member, one.*member); });
   }
   template <class M>
   DataStream<T> max(M T::*member) {
-    return reduceNamed("Keyed Aggregation", Batching::kBatches, [member](T& all, const T& one) { all.*member = std::max(all.*member, one.*member); });
+    return reduceNamed("Keyed Aggregation", Batching::kBatches,
+                       [member](T& all, const T& one) { all.*member = std::max(all.*member, one.*member); });
   }
   /// The same for element `position` of a tuple or pair.
   template <size_t position>
   DataStream<T> sum() {
-    return reduceNamed("Keyed Aggregation", Batching::kBatches, [](T& all, const T& one) { std::get<position>(all) += std::get<position>(one); });
+    return reduceNamed("Keyed Aggregation", Batching::kBatches,
+                       [](T& all, const T& one) { std::get<position>(all) += std::get<position>(one); });
   }
   /// An object with processElement(const T&, KeyedProcessContext<K>&, Collector<Out>&) and usually open(KeyedRuntimeContext<K>&).
   template <class Out, class F>
@@ -247,7 +255,8 @@ class KeyedStream {
   template <class Out, class T2, class KeyFn2, class F>
   DataStream<Out> connectAndProcess(const KeyedStream<T2, KeyFn2>& other, F f) {
     auto factory = makeOperatorFactory(Batching::kOneByOne, [f, k1 = keyFn_, k2 = other.keyFn()](OperatorSetup setup) {
-      return std::make_unique<KeyedCoProcessOperator<T, T2, Out, KeyFn, KeyFn2, F>>(std::move(setup), k1, k2, f, heapKeyedStateBackend<K>());
+      return std::make_unique<KeyedCoProcessOperator<T, T2, Out, KeyFn, KeyFn2, F>>(std::move(setup), k1, k2, f,
+                                                                                    heapKeyedStateBackend<K>());
     });
     const auto& program = stream_.program();
     const int32_t node = program->add("Co-Keyed-Process", std::move(factory), &ElementTypeOf<T>::instance());

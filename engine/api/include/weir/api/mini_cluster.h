@@ -22,8 +22,8 @@ class MiniCluster {
 
   /// Opens the job's checkpoint storage, loads what it starts from, and starts it. Mistakes of the configuration are errors.
   Result<std::shared_ptr<JobMaster>> submit(std::shared_ptr<const JobGraph> graph, const Configuration& configuration);
-  /// Makes the current attempt of the task fail that runs subtask `subtask` of an operator, as if its code had thrown `cause`. False if none
-  /// runs.
+  /// Makes the current attempt of the task fail that runs subtask `subtask` of an operator, as if its code had thrown `cause`. False if
+  /// none runs.
   bool failSubtask(ExecutionContext& context, const std::string& operatorName, int32_t subtask, std::shared_ptr<const Throwable> cause);
   /// The tasks that run now.
   std::vector<std::shared_ptr<Task>> runningTasks(ExecutionContext& context);

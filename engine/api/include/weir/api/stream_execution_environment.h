@@ -37,10 +37,13 @@ class StreamExecutionEnvironment {
 
   /// Any reader that fulfils SourceReader. `recordsPerSecond` holds all subtasks together.
   template <SourceReader R>
-  DataStream<typename R::Element> fromSource(R reader, std::string name, double recordsPerSecond = kUnlimited, Batching batching = Batching::kBatches) {
+  DataStream<typename R::Element> fromSource(R reader, std::string name, double recordsPerSecond = kUnlimited,
+                                             Batching batching = Batching::kBatches) {
     auto factory = makeOperatorFactory(
         batching,
-        [reader, recordsPerSecond](OperatorSetup setup) { return std::make_unique<SourceOperator<R>>(std::move(setup), reader, recordsPerSecond); },
+        [reader, recordsPerSecond](OperatorSetup setup) {
+          return std::make_unique<SourceOperator<R>>(std::move(setup), reader, recordsPerSecond);
+        },
         true);
     return DataStream<typename R::Element>(program_, program_->add(std::move(name), std::move(factory), nullptr));
   }

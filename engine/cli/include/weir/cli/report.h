@@ -11,6 +11,7 @@ void printCheckpoints(std::ostream& out, const JobSnapshot& snapshot, bool colou
 /// How the job ended, in a few lines.
 void printSummary(std::ostream& out, const JobSnapshot& snapshot, const JobResult& result, bool colour);
 /// The same as one JSON object. `compared`: the outcome is that of a comparison with an oracle.
-void printJsonReport(std::ostream& out, const JobSnapshot& snapshot, const JobResult& result, bool compared, const Result<void>& comparison);
+void printJsonReport(std::ostream& out, const JobSnapshot& snapshot, const JobResult& result, bool compared,
+                     const Result<void>& comparison);
 
 }  // namespace weir
