@@ -149,7 +149,10 @@ class MetadataReader {
   }
 
   KeyGroupRange range(int32_t first, size_t size) {
-    if (first < 0 || first + static_cast<int64_t>(size) > kMaxMaxParallelism) in_.fail("has a key-group range outside 0 to 32767");
+    if (first < 0 || size > kMaxMaxParallelism || first + static_cast<int64_t>(size) > kMaxMaxParallelism) {
+      in_.fail("has a key-group range outside 0 to 32767");
+      return {};
+    }
     return {first, first + static_cast<int32_t>(size) - 1};
   }
 
