@@ -34,7 +34,8 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
 
 }  // namespace
 
-Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Configuration& configuration, int32_t slotsNeeded) {
+Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Configuration& configuration, int32_t slotsNeeded,
+                                                        MiniClusterOptions forced) {
   std::unique_ptr<MiniCluster> cluster(new MiniCluster(world));
   WEIR_ASSIGN(const int32_t taskManagers, configuration.get(kNumberOfTaskManagers));
   WEIR_ASSIGN(const auto slots, configuration.getOptional(kNumberOfTaskSlots));
@@ -42,6 +43,8 @@ Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Confi
   const auto board = std::make_shared<PartitionBoard>();
   for (int i = 1; i <= taskManagers; ++i) {
     WEIR_ASSIGN(TaskExecutorOptions options, taskExecutorOptions(configuration, i));
+    if (forced.segmentSize > 0) options.segmentSize = forced.segmentSize;
+    if (forced.networkSegments > 0) options.networkSegments = forced.networkSegments;
     WEIR_ASSIGN(auto taskManager, TaskExecutor::create(world, std::move(options), board));
     cluster->taskManagers_.push_back(std::move(taskManager));
   }

@@ -9,6 +9,12 @@
 
 namespace weir {
 
+/// What a test may set beyond what a configuration allows.
+struct MiniClusterOptions {
+  uint32_t segmentSize = 0;     ///< bytes of a network buffer; 0: taskmanager.memory.segment-size
+  int32_t networkSegments = 0;  ///< of each TaskManager; 0: as the network memory's size says
+};
+
 /// A JobMaster per job and its TaskManagers in one process, on one executor.
 ///
 /// Flink: MiniCluster. Threads: used by one actor or outside thread; the parts are actors of their own.
@@ -17,7 +23,8 @@ class MiniCluster {
  public:
   /// As many TaskManagers as minicluster.number-of-taskmanagers says. Slots: taskmanager.numberOfTaskSlots where it is set, else as many as
   /// `slotsNeeded` asks for, spread evenly.
-  static Result<std::unique_ptr<MiniCluster>> start(World world, const Configuration& configuration, int32_t slotsNeeded);
+  static Result<std::unique_ptr<MiniCluster>> start(World world, const Configuration& configuration, int32_t slotsNeeded,
+                                                    MiniClusterOptions options = {});
   ~MiniCluster();
 
   /// Opens the job's checkpoint storage, loads what it starts from, and starts it. Mistakes of the configuration are errors.
@@ -25,6 +32,7 @@ class MiniCluster {
   /// Makes the current attempt of the task fail that runs subtask `subtask` of an operator, as if its code had thrown `cause`. False if
   /// none runs.
   bool failSubtask(ExecutionContext& context, const std::string& operatorName, int32_t subtask, std::shared_ptr<const Throwable> cause);
+  const std::vector<std::shared_ptr<TaskExecutor>>& taskManagers() const { return taskManagers_; }
   /// The tasks that run now.
   std::vector<std::shared_ptr<Task>> runningTasks(ExecutionContext& context);
   /// Ends the TaskManagers and waits for them. Jobs that still run are cancelled.

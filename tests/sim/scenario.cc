@@ -1,0 +1,302 @@
+#include "sim/scenario.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/record.h"
+#include "weir/base/faulty_file_system.h"
+
+namespace weir::sim {
+namespace {
+
+const char* nameOf(Op op) {
+  static constexpr const char* kNames[] = {"source",        "map",       "rekey",        "filter",  "flatMap",       "list counter",
+                                           "union counter", "keyed sum", "keyed reduce", "connect", "keyed connect", "broadcast state"};
+  return kNames[static_cast<size_t>(op)];
+}
+const char* nameOf(Edge edge) {
+  static constexpr const char* kNames[] = {"default", "forward",   "rebalance", "rescale", "shuffle",
+                                           "global",  "broadcast", "custom",    "hash"};
+  return kNames[static_cast<size_t>(edge)];
+}
+const char* nameOf(Spot spot) {
+  static constexpr const char* kNames[] = {"a record", "open", "snapshot", "complete", "finish"};
+  return kNames[static_cast<size_t>(spot)];
+}
+const char* nameOf(DiskTrouble trouble) {
+  static constexpr const char* kNames[] = {"error", "full", "torn write", "slow"};
+  return kNames[static_cast<size_t>(trouble)];
+}
+
+bool isKeyed(Op op) { return op == Op::kKeyedSum || op == Op::kKeyedReduce || op == Op::kKeyedConnect; }
+
+/// Draws one scenario. Order matters: each draw moves the stream on, so new choices are added behind old ones where that is possible.
+class Drawing {
+ public:
+  Drawing(uint64_t seed, const Taste& taste) : taste_(taste), random_(seed, "scenario") { s_.seed = seed; }
+
+  Scenario draw() {
+    drawParallelism();
+    drawSources();
+    drawOperators();
+    drawSinks();
+    drawCluster();
+    drawCheckpointing();
+    if (taste_.failures) drawFailures();
+    if (taste_.disk) drawDisk();
+    return std::move(s_);
+  }
+
+ private:
+  int64_t between(int64_t low, int64_t high) { return random_.between(low, high); }
+  bool oneIn(uint64_t n) { return random_.oneIn(n); }
+  size_t below(size_t n) { return random_.below(n); }
+
+  void drawParallelism() {
+    s_.maxParallelism = static_cast<int32_t>(std::vector{4, 5, 16, 128}[below(4)]);
+    const size_t runs = taste_.rescale ? 2 + below(2) : 1;
+    for (size_t run = 0; run < runs; ++run) {
+      Incarnation& incarnation = s_.incarnations.emplace_back();
+      for (int group = 0; group < 3; ++group) incarnation.parallelism.push_back(static_cast<int32_t>(between(1, 4)));
+      if (run + 1 < runs) incarnation.stopAt = Millis(between(15, 150));
+      incarnation.claim = run > 0 && oneIn(2);
+    }
+  }
+
+  void drawSources() {
+    const size_t sources = taste_.linear ? 1 : 1 + below(3);
+    const int64_t total = between(50, 300);
+    durationMs_ = between(20, 250);
+    for (size_t i = 0; i < sources; ++i) {
+      Node node;
+      node.op = Op::kSource;
+      node.group = static_cast<int32_t>(below(3));
+      node.records = std::max<int64_t>(1, total / static_cast<int64_t>(sources));
+      double duration = static_cast<double>(durationMs_);
+      if (taste_.unevenEnds) {
+        if (oneIn(2)) node.records = between(0, 10);
+        duration *= random_.unit();
+      }
+      if (!oneIn(8)) node.recordsPerSecond = static_cast<double>(std::max<int64_t>(1, node.records)) / std::max(duration, 1.0) * 1000;
+      node.ordered = true;
+      s_.nodes.push_back(std::move(node));
+      open_.push_back(static_cast<int32_t>(i));
+    }
+  }
+
+  Edge edgeFor(Op op, int32_t fromGroup, int32_t group, bool isUnion) {
+    if (isKeyed(op)) return Edge::kHash;
+    // Union list state refuses a checkpoint in which some subtasks have ended: with these edges they end together.
+    static constexpr Edge kToAll[] = {Edge::kRebalance, Edge::kShuffle, Edge::kGlobal, Edge::kBroadcast, Edge::kCustom};
+    if (op == Op::kUnionCounter) return kToAll[below(std::size(kToAll))];
+    std::vector<Edge> choices{Edge::kDefault, Edge::kRebalance, Edge::kRescale, Edge::kShuffle,
+                              Edge::kGlobal,  Edge::kBroadcast, Edge::kCustom};
+    if (fromGroup == group && !isUnion) choices.insert(choices.end(), {Edge::kForward, Edge::kDefault, Edge::kDefault});
+    return choices[below(choices.size())];
+  }
+
+  /// Whether order within a split and key survives `edge`.
+  bool keepsOrder(const Node& from, Edge edge, int32_t group) const {
+    if (!from.ordered) return false;
+    switch (edge) {
+      case Edge::kForward:
+      case Edge::kHash:
+      case Edge::kGlobal:
+      case Edge::kCustom: return true;
+      case Edge::kDefault: return from.group == group || isAlwaysOne(group);
+      default: return isAlwaysOne(group);
+    }
+  }
+  bool isAlwaysOne(int32_t group) const {
+    return std::all_of(s_.incarnations.begin(), s_.incarnations.end(), [&](const Incarnation& i) { return i.parallelism[group] == 1; });
+  }
+
+  Input drawInput(Op op, int32_t group, bool& ordered) {
+    Input input;
+    const size_t at = below(open_.size());
+    input.from.push_back(open_[at]);
+    // Left open now and then: then another operator reads it as well.
+    if (!oneIn(5)) open_.erase(open_.begin() + static_cast<ptrdiff_t>(at));
+    if (!taste_.linear && !open_.empty() && oneIn(4)) {
+      const size_t second = below(open_.size());
+      if (open_[second] != input.from[0]) {
+        input.from.push_back(open_[second]);
+        open_.erase(open_.begin() + static_cast<ptrdiff_t>(second));
+      }
+    }
+    input.edge = edgeFor(op, s_.nodes[static_cast<size_t>(input.from[0])].group, group, input.from.size() > 1);
+    if (open_.empty()) open_.push_back(input.from[0]);  // never nothing to read
+    const int32_t firstGroup = s_.nodes[static_cast<size_t>(input.from[0])].group;
+    for (const int32_t from : input.from) {
+      const Node& node = s_.nodes[static_cast<size_t>(from)];
+      ordered = ordered && keepsOrder(node, input.edge, group);
+      // A reduction is led by a map beside its first input: the others come to it over a rebalance.
+      if (op == Op::kKeyedReduce && node.group != firstGroup) ordered = false;
+    }
+    return input;
+  }
+
+  void drawOperators() {
+    const size_t count = taste_.linear ? 1 + below(4) : 1 + below(6);
+    for (size_t i = 0; i < count; ++i) {
+      Node node;
+      std::vector<Op> ops{Op::kMap,          Op::kFilter,   Op::kFlatMap,     Op::kListCounter, Op::kUnionCounter,
+                          Op::kKeyedSum,     Op::kKeyedSum, Op::kKeyedReduce, Op::kRekey};
+      if (!taste_.linear) ops.insert(ops.end(), {Op::kConnect, Op::kKeyedConnect, Op::kBroadcastState});
+      node.op = ops[below(ops.size())];
+      if (taste_.linear && i + 1 == count && !sawKeyed_) node.op = Op::kKeyedSum;
+      sawKeyed_ |= isKeyed(node.op);
+      node.group = static_cast<int32_t>(below(3));
+      bool ordered = true;
+      node.inputs.push_back(drawInput(node.op, node.group, ordered));
+      if (node.op == Op::kConnect || node.op == Op::kKeyedConnect || node.op == Op::kBroadcastState) {
+        node.inputs.push_back(drawInput(node.op, node.group, ordered));
+        if (node.op == Op::kBroadcastState) node.inputs[1].edge = Edge::kBroadcast;
+      }
+      // A filter leaves no mark: where both ways meet again, it cannot be told who overtook whom.
+      node.ordered = ordered && node.op != Op::kRekey && (node.op != Op::kFilter || taste_.linear);
+      node.newChain = oneIn(5);
+      if (oneIn(4)) node.cost = Nanos(between(1'000, 300'000));
+      const auto self = static_cast<int32_t>(s_.nodes.size());
+      s_.nodes.push_back(std::move(node));
+      if (taste_.linear) open_.clear();
+      if (std::find(open_.begin(), open_.end(), self) == open_.end()) open_.push_back(self);
+      if (isKeyed(s_.nodes.back().op)) addSink(self, true);
+    }
+  }
+
+  void addSink(int32_t from, bool audit) {
+    Sink sink;
+    sink.from = from;
+    sink.group = static_cast<int32_t>(below(3));
+    sink.audit = audit;
+    sink.edge = edgeFor(Op::kMap, s_.nodes[static_cast<size_t>(from)].group, sink.group, false);
+    if (sink.edge == Edge::kBroadcast) sink.edge = Edge::kRebalance;
+    s_.sinks.push_back(sink);
+  }
+
+  void drawSinks() {
+    // Everything that nobody reads ends in a sink.
+    for (int32_t i = 0; i < static_cast<int32_t>(s_.nodes.size()); ++i) {
+      const bool isRead = std::any_of(s_.nodes.begin(), s_.nodes.end(), [i](const Node& node) {
+        return std::any_of(node.inputs.begin(), node.inputs.end(),
+                           [i](const Input& input) { return std::find(input.from.begin(), input.from.end(), i) != input.from.end(); });
+      });
+      const bool isAudited = std::any_of(s_.sinks.begin(), s_.sinks.end(), [i](const Sink& sink) { return sink.from == i; });
+      if (!isRead && !isAudited) addSink(i, false);
+    }
+  }
+
+  void drawCluster() {
+    s_.chaining = !oneIn(4);
+    s_.segmentSize = static_cast<uint32_t>(std::vector{64, 64, 64, 100, 256}[below(5)]);
+    s_.spareSegments = 1500 + (oneIn(2) ? 0 : static_cast<int32_t>(between(1, 30)));
+    s_.taskManagers = oneIn(3) ? 2 : 1;
+    s_.bufferTimeoutMs = std::vector<int64_t>{0, -1, 1, between(2, 40)}[below(4)];
+    s_.cores = oneIn(4) ? static_cast<int32_t>(between(1, 4)) : 0;
+  }
+
+  void drawCheckpointing() {
+    s_.intervalMs = between(10, 50);
+    s_.maxConcurrent = static_cast<int32_t>(between(1, 3));
+    if (oneIn(3)) s_.minPauseMs = between(1, 40);
+    if (s_.minPauseMs > 0) s_.maxConcurrent = oneIn(2) ? 1 : s_.maxConcurrent;
+    if (taste_.shortTimeouts || oneIn(6)) s_.timeoutMs = between(10, 60);
+    s_.exactlyOnce = !taste_.atLeastOnce;
+    s_.inlineBytes = oneIn(3) ? 20'480 : between(0, 400);
+    s_.retained = static_cast<int32_t>(between(1, 3));
+    s_.restartDelayMs = oneIn(2) ? 0 : between(1, 20);
+  }
+
+  void drawFailures() {
+    int64_t passed = 0;
+    for (uint64_t left = below(4); left > 0; --left) {
+      // Twice in a row, also while the job is still recovering, now and then.
+      passed += oneIn(3) ? between(1, 5) : between(1, 400);
+      s_.bombs.push_back({Spot::kRecord, passed});
+    }
+    if (oneIn(5)) s_.bombs.push_back({Spot::kOpen, between(1, 25)});
+    if (oneIn(5)) s_.bombs.push_back({Spot::kSnapshot, between(1, 20)});
+    if (oneIn(6)) s_.bombs.push_back({Spot::kComplete, between(1, 15)});
+    if (oneIn(6)) s_.bombs.push_back({Spot::kFinish, between(1, 8)});
+    int64_t at = 0;
+    for (uint64_t left = below(4); left > 0; --left) {
+      at += oneIn(3) ? between(0, 6) : between(0, durationMs_);
+      s_.kills.push_back({Millis(at), random_.next(), oneIn(4)});
+    }
+    if (s_.bombs.empty() && s_.kills.empty()) s_.bombs.push_back({Spot::kRecord, between(1, 200)});
+  }
+
+  void drawDisk() {
+    static constexpr FileOperation kOperations[] = {FileOperation::kCreate, FileOperation::kAppend, FileOperation::kClose,
+                                                    FileOperation::kOpen,   FileOperation::kRead,   FileOperation::kRename,
+                                                    FileOperation::kRemove, FileOperation::kCreateDirectories};
+    for (uint64_t left = 1 + below(3); left > 0; --left) {
+      DiskFault fault;
+      fault.trouble = static_cast<DiskTrouble>(below(4));
+      fault.operation = oneIn(3) ? -1 : static_cast<int32_t>(kOperations[below(std::size(kOperations))]);
+      if (fault.trouble == DiskTrouble::kFull || fault.trouble == DiskTrouble::kTorn)
+        fault.operation = static_cast<int32_t>(FileOperation::kAppend);
+      if (oneIn(4)) fault.path = "*_metadata*";
+      fault.afterCalls = below(60);
+      fault.times = 1 + below(fault.trouble == DiskTrouble::kSlow ? 40 : 6);
+      fault.latency = Nanos(between(10'000, 30'000'000));
+      s_.disk.push_back(fault);
+    }
+  }
+
+  const Taste taste_;
+  Random random_;
+  Scenario s_;
+  std::vector<int32_t> open_;  ///< nodes whose output may still be read
+  bool sawKeyed_ = false;
+  int64_t durationMs_ = 0;
+};
+
+}  // namespace
+
+std::string Rec::text() const {
+  return fmt::format("source {} split {} index {} key {} value {} count {} sum {} path {:x} payload of {} bytes", source, split, index, key,
+                     value, count, sum, static_cast<uint64_t>(path), payload.size());
+}
+
+Scenario drawScenario(uint64_t seed, const Taste& taste) { return Drawing(seed, taste).draw(); }
+
+std::string Scenario::describe() const {
+  std::string text;
+  for (size_t i = 0; i < incarnations.size(); ++i) {
+    text += fmt::format("  run {}: groups at parallelism {}", i + 1, fmt::join(incarnations[i].parallelism, ", "));
+    if (incarnations[i].stopAt) text += fmt::format(", cancelled at {} ms", incarnations[i].stopAt->count());
+    text += incarnations[i].claim ? ", claims its checkpoint\n" : "\n";
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    text += fmt::format("  node {}: {} in group {}", i, nameOf(node.op), node.group);
+    if (node.op == Op::kSource) text += fmt::format(", {} records, {:.0f} a second", node.records, node.recordsPerSecond);
+    for (const Input& input : node.inputs) text += fmt::format(", {} from {}", nameOf(input.edge), fmt::join(input.from, "+"));
+    if (node.cost.count() > 0) text += fmt::format(", {} us a record", node.cost.count() / 1000);
+    text += fmt::format("{}{}\n", node.newChain ? ", new chain" : "", node.ordered ? ", ordered" : "");
+  }
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    text += fmt::format("  sink {} in group {}: {} from {}{}\n", i, sinks[i].group, nameOf(sinks[i].edge), sinks[i].from,
+                        sinks[i].audit ? ", audit" : "");
+  }
+  text +=
+      fmt::format("  max parallelism {}, chaining {}, segments of {} bytes and {} spare, {} TaskManagers, buffer timeout {} ms, {} cores\n",
+                  maxParallelism, chaining ? "on" : "off", segmentSize, spareSegments, taskManagers, bufferTimeoutMs, cores);
+  text += fmt::format("  checkpoints: {}, every {} ms, timeout {} ms, min pause {} ms, {} at once, {} failures tolerated, {} retained, "
+                      "{} bytes inline, restart after {} ms\n",
+                      exactlyOnce ? "exactly once" : "at least once", intervalMs, timeoutMs, minPauseMs, maxConcurrent, tolerable, retained,
+                      inlineBytes, restartDelayMs);
+  for (const Bomb& bomb : bombs) text += fmt::format("  fails at {} {}\n", nameOf(bomb.spot), bomb.call);
+  for (const Kill& kill : kills)
+    text += fmt::format("  {} at {} ms\n", kill.whole ? "the job fails" : "a subtask is failed", kill.at.count());
+  for (const DiskFault& fault : disk) {
+    text += fmt::format("  disk: {} {} times after {} calls of operation {} on {}, {} us\n", nameOf(fault.trouble), fault.times,
+                        fault.afterCalls, fault.operation, fault.path, fault.latency.count() / 1000);
+  }
+  return text;
+}
+
+}  // namespace weir::sim

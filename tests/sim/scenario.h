@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/random.h"
+#include "weir/base/clock.h"
+
+namespace weir::sim {
+
+/// What an operator of a simulated job does. Each gives the same records in whatever order its input comes.
+enum class Op {
+  kSource,
+  kMap,
+  kRekey,
+  kFilter,
+  kFlatMap,
+  kListCounter,    ///< counts in split list state
+  kUnionCounter,   ///< counts in union list state
+  kKeyedSum,       ///< a process function with value state, and a check of the key's subtask
+  kKeyedReduce,    ///< the built-in reduction, in batches
+  kConnect,        ///< two inputs
+  kKeyedConnect,   ///< two keyed inputs with one state
+  kBroadcastState  ///< its second input is broadcast and fills broadcast state
+};
+
+enum class Edge { kDefault, kForward, kRebalance, kRescale, kShuffle, kGlobal, kBroadcast, kCustom, kHash };
+
+struct Input {
+  std::vector<int32_t> from;  ///< nodes; several are a union
+  Edge edge = Edge::kDefault;
+};
+
+struct Node {
+  Op op = Op::kMap;
+  int32_t group = 0;  ///< index into Scenario::parallelism
+  std::vector<Input> inputs;
+  int64_t records = 0;        ///< sources
+  double recordsPerSecond = 0;  ///< sources, all subtasks together; 0: no limit
+  Nanos cost{};               ///< per record
+  bool newChain = false;
+  bool ordered = false;       ///< records of one split and key arrive in the order of the split
+};
+
+struct Sink {
+  int32_t from = 0;
+  Edge edge = Edge::kDefault;
+  int32_t group = 0;
+  bool audit = false;  ///< fed by a keyed operator: counts and sums are checked
+};
+
+/// Where user code throws.
+enum class Spot { kRecord, kOpen, kSnapshot, kComplete, kFinish };
+
+/// The `call`-th time, over all subtasks and attempts, that the job passes a spot.
+struct Bomb {
+  Spot spot = Spot::kRecord;
+  int64_t call = 0;
+};
+
+/// From outside: a subtask, or the whole job, fails at a time.
+struct Kill {
+  Millis at{0};
+  uint64_t pick = 0;  ///< which of the tasks that run then
+  bool whole = false;
+};
+
+enum class DiskTrouble { kError, kFull, kTorn, kSlow };
+struct DiskFault {
+  DiskTrouble trouble = DiskTrouble::kError;
+  int32_t operation = -1;  ///< a FileOperation; -1: any
+  std::string path = "*";
+  uint64_t afterCalls = 0;
+  uint64_t times = 1;
+  Nanos latency{};
+};
+
+/// One run of the job; later ones start from the checkpoint that the one before left.
+struct Incarnation {
+  std::vector<int32_t> parallelism;  ///< of each group
+  std::optional<Millis> stopAt;      ///< cancelled then; none: runs to its end
+  bool claim = false;                ///< takes the checkpoint over
+};
+
+/// Everything a simulated run depends on, drawn from one seed.
+struct Scenario {
+  uint64_t seed = 1;
+  std::vector<Node> nodes;
+  std::vector<Sink> sinks;
+  int32_t maxParallelism = 128;
+  std::vector<Incarnation> incarnations;
+  bool chaining = true;
+
+  uint32_t segmentSize = 64;
+  int32_t spareSegments = 0;  ///< beyond what the tasks require
+  int32_t taskManagers = 1;
+  int64_t bufferTimeoutMs = 0;
+  int32_t cores = 0;
+
+  int64_t intervalMs = 10, timeoutMs = 60'000, minPauseMs = 0;
+  int32_t maxConcurrent = 1, tolerable = 1'000'000, retained = 1;
+  bool exactlyOnce = true;
+  int64_t inlineBytes = 0;
+  int64_t restartDelayMs = 0;
+  bool fullRestart = false;
+
+  std::vector<Bomb> bombs;
+  std::vector<Kill> kills;
+  std::vector<DiskFault> disk;
+
+  /// Readable, a line per fact.
+  std::string describe() const;
+  int32_t parallelismOf(int32_t group, size_t incarnation = 0) const {
+    return incarnations[incarnation].parallelism[static_cast<size_t>(group)];
+  }
+};
+
+/// What a property asks of its scenarios.
+struct Taste {
+  bool linear = false;         ///< one source, one chain of operators
+  bool atLeastOnce = false;
+  bool failures = true;
+  bool rescale = false;
+  bool disk = false;
+  bool unevenEnds = false;     ///< sources end at very different times
+  bool shortTimeouts = false;
+};
+
+Scenario drawScenario(uint64_t seed, const Taste& taste);
+
+}  // namespace weir::sim
