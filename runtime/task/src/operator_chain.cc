@@ -9,7 +9,10 @@ OutputBase& SourceOperatorBase::input(int) {
 }
 
 OperatorChain::OperatorChain(const TaskFactory& factory, TaskEnvironment& environment, ExecutionContext& context)
-    : spec_(factory.chain()), environment_(environment), context_(context) {
+    : spec_(factory.chain()),
+      environment_(environment),
+      context_(context),
+      finishedOnRestore_(environment.restore && environment.restore->finishedOnRestore) {
   const ChainSpec& spec = spec_;
   const bool flushAlways = factory.bufferTimeout().millis == BufferTimeout::kAlways;
   for (auto& partition : environment.partitions) writers_.push_back(std::make_unique<RecordWriter>(partition, flushAlways));
@@ -61,6 +64,7 @@ std::unique_ptr<ElementReader> OperatorChain::createReader(int gate) {
 }
 
 void OperatorChain::initializeState() {
+  if (finishedOnRestore_) return;
   static const OperatorSubtaskState kNothing;
   for (size_t i = operators_.size(); i-- > 0;) {
     // Restored is who stood in the checkpoint: an operator that was added since starts afresh.
@@ -74,10 +78,12 @@ void OperatorChain::initializeState() {
 }
 
 void OperatorChain::open() {
+  if (finishedOnRestore_) return;
   for (size_t i = operators_.size(); i-- > 0;) operators_[i]->open();
 }
 
 void OperatorChain::finish() {
+  if (finishedOnRestore_) return;
   for (size_t i = 0; i < operators_.size(); ++i) {
     if (i > 0) operators_[i]->endInput(0);  // only the head has more than one input
     operators_[i]->finish();
@@ -85,16 +91,19 @@ void OperatorChain::finish() {
 }
 
 void OperatorChain::close() {
+  if (finishedOnRestore_) return;
   for (auto& op : operators_)
     if (op) op->close();
 }
 
 void OperatorChain::prepareSnapshotPreBarrier(int64_t checkpointId) {
+  if (finishedOnRestore_) return;
   for (auto& op : operators_) op->prepareSnapshotPreBarrier(checkpointId);
 }
 
 std::vector<OperatorSnapshot> OperatorChain::snapshotState(const CheckpointMetaData& checkpoint, const CheckpointOptions& options) {
   std::vector<OperatorSnapshot> snapshots;
+  if (finishedOnRestore_) return snapshots;
   snapshots.reserve(operators_.size());
   for (size_t i = operators_.size(); i-- > 0;) snapshots.push_back(operators_[i]->snapshotState(checkpoint, options));
   return snapshots;
@@ -120,10 +129,12 @@ void tellAll(const std::vector<std::unique_ptr<StreamOperator>>& operators, F te
 }  // namespace
 
 void OperatorChain::notifyCheckpointComplete(int64_t checkpointId) {
+  if (finishedOnRestore_) return;
   tellAll(operators_, [&](StreamOperator& op) { op.notifyCheckpointComplete(checkpointId); });
 }
 
 void OperatorChain::notifyCheckpointAborted(int64_t checkpointId) {
+  if (finishedOnRestore_) return;
   tellAll(operators_, [&](StreamOperator& op) { op.notifyCheckpointAborted(checkpointId); });
 }
 

@@ -71,7 +71,7 @@ void StreamTask::waitForOutputs() {
 
 void StreamTask::processSource() {
   auto& source = static_cast<SourceOperatorBase&>(chain_.head());
-  const SourceStatus status = source.emitNext(chain_.batchSize());
+  const SourceStatus status = chain_.isFinishedOnRestore() ? SourceStatus::end() : source.emitNext(chain_.batchSize());
   switch (status.kind) {
     case SourceStatus::Kind::kMoreAvailable: context_.bill(static_cast<int64_t>(chain_.batchSize())); break;
     case SourceStatus::Kind::kNothingUntil: context_.wait(WaitReason::kInputOrMail, {&mailbox_.available()}, status.until); break;
@@ -151,7 +151,7 @@ void StreamTask::performCheckpoint(const CheckpointMetaData& checkpoint, const C
   log_.debug("Starting checkpoint {} {} on task {}", id, toString(options.type, options.format), environment_.taskName());
   if (endOfData_ && !finalCheckpointMinId_) finalCheckpointMinId_ = id;
   try {
-    checkpoints_.checkpointState(checkpoint, options, metrics);
+    checkpoints_.checkpointState(checkpoint, options, metrics, endOfData_);
   } catch (const TaskCancelled&) {
     throw;
   } catch (...) {

@@ -21,7 +21,7 @@ SubtaskCheckpointCoordinator::SubtaskCheckpointCoordinator(TaskEnvironment& envi
       asyncLog_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.AsyncCheckpointRunnable") {}
 
 void SubtaskCheckpointCoordinator::checkpointState(const CheckpointMetaData& checkpoint, const CheckpointOptions& options,
-                                                   CheckpointMetrics metrics) {
+                                                   CheckpointMetrics metrics, bool operatorsFinished) {
   const int64_t id = checkpoint.checkpointId;
   if (lastCheckpointId_ >= id) {
     log_.info("Out of order checkpoint barrier (aborted previously?): {} >= {}", lastCheckpointId_, id);
@@ -49,7 +49,8 @@ void SubtaskCheckpointCoordinator::checkpointState(const CheckpointMetaData& che
       "{} - finished synchronous part of checkpoint {}. Alignment duration: {} ms, snapshot duration {} ms, is unaligned checkpoint : {}",
       environment_.taskName(), id, metrics.alignmentDurationNanos / 1'000'000, metrics.syncDurationMillis, options.isUnaligned());
 
-  auto part = std::make_shared<AsyncCheckpoint>(environment_, checkpoint, options, metrics, std::move(snapshots), syncEnded);
+  const AsyncCheckpoint::Finished finished{operatorsFinished, chain_.isFinishedOnRestore()};
+  auto part = std::make_shared<AsyncCheckpoint>(environment_, checkpoint, options, metrics, std::move(snapshots), finished, syncEnded);
   if (part->hasNothingToWrite()) {  // no file, so no worker: an idle checkpoint costs no hand-over
     part->run(context_);
     return;
@@ -105,7 +106,8 @@ void SubtaskCheckpointCoordinator::close() {
 }
 
 AsyncCheckpoint::AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaData checkpoint, CheckpointOptions options,
-                                 CheckpointMetrics metrics, std::vector<OperatorSnapshot> snapshots, Nanos started)
+                                 CheckpointMetrics metrics, std::vector<OperatorSnapshot> snapshots, Finished finished,
+                                 Nanos started)
     : responder_(environment.responder),
       storage_(environment.storage),
       log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.AsyncCheckpointRunnable"),
@@ -115,6 +117,7 @@ AsyncCheckpoint::AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaDat
       options_(std::move(options)),
       metrics_(metrics),
       snapshots_(std::move(snapshots)),
+      finished_(finished),
       started_(started) {}
 
 bool AsyncCheckpoint::hasNothingToWrite() const {
@@ -141,7 +144,9 @@ void AsyncCheckpoint::run(ExecutionContext& context) {
   finishMetrics(context, state->get());
   log_.debug("{} - finished asynchronous part of checkpoint {}. Asynchronous duration: {} ms", taskName_, checkpoint_.checkpointId,
              metrics_.asyncDurationMillis);
-  const bool stateless = (*state)->stateSize() == 0;
+  (*state)->finished = finished_.operators;
+  (*state)->finishedOnRestore = finished_.onRestore;
+  const bool stateless = (*state)->operators.empty() && !finished_.operators && !finished_.onRestore;
   responder_.acknowledgeCheckpoint(attempt_, checkpoint_.checkpointId, metrics_, stateless ? nullptr : *state);
 }
 

@@ -17,6 +17,8 @@ class OperatorChain {
   OperatorChain(const TaskFactory& factory, TaskEnvironment& environment, ExecutionContext& context);
 
   StreamOperator& head() { return *operators_.front(); }
+  /// All of it had finished in the checkpoint that the task was restored from: its operators are not opened, asked or told anything again.
+  bool isFinishedOnRestore() const { return finishedOnRestore_; }
   const std::vector<std::unique_ptr<StreamOperator>>& operators() const { return operators_; }
   /// One record at a time unless every operator is built in and free of cost.
   size_t batchSize() const { return batchSize_; }
@@ -27,7 +29,9 @@ class OperatorChain {
   void initializeState();
   void open();
   /// Ends head input `index` alone.
-  void endHeadInput(int index) { head().endInput(index); }
+  void endHeadInput(int index) {
+    if (!finishedOnRestore_) head().endInput(index);
+  }
   /// Finishes every operator, head first, ending the inputs of those behind it.
   void finish();
   void close();
@@ -55,6 +59,7 @@ class OperatorChain {
   std::vector<std::unique_ptr<StreamOperator>> operators_;
   std::vector<OutputBase*> costedInputs_;  ///< by operator; null: the operator's own input
   size_t batchSize_ = kMaxBatch;
+  const bool finishedOnRestore_;
 };
 
 }  // namespace weir

@@ -12,8 +12,13 @@ namespace weir {
 /// task and the worker that runs it; an abort races with the end and exactly one of them wins. Flink: AsyncCheckpointRunnable.
 class AsyncCheckpoint {
  public:
+  /// What the task says of itself with its acknowledgement.
+  struct Finished {
+    bool operators = false;  ///< it has finished all its operators
+    bool onRestore = false;  ///< it was restored as finished
+  };
   AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaData checkpoint, CheckpointOptions options, CheckpointMetrics metrics,
-                  std::vector<OperatorSnapshot> snapshots, Nanos started);
+                  std::vector<OperatorSnapshot> snapshots, Finished finished, Nanos started);
 
   bool hasNothingToWrite() const;
   /// On a worker, or on the task itself where there is nothing to write.
@@ -39,6 +44,7 @@ class AsyncCheckpoint {
   CheckpointOptions options_;
   CheckpointMetrics metrics_;
   std::vector<OperatorSnapshot> snapshots_;
+  Finished finished_;
   Nanos started_;
   std::atomic<State> state_{State::kRunning};
 };
@@ -52,8 +58,9 @@ class SubtaskCheckpointCoordinator {
  public:
   SubtaskCheckpointCoordinator(TaskEnvironment& environment, ExecutionContext& context, OperatorChain& chain);
 
-  /// One indivisible step. Throws when the synchronous part fails: that fails the task.
-  void checkpointState(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics);
+  /// One indivisible step. Throws when the synchronous part fails: that fails the task. `operatorsFinished`: after the end of data.
+  void checkpointState(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics,
+                       bool operatorsFinished);
   void notifyCheckpointComplete(int64_t checkpointId);
   void notifyCheckpointAborted(int64_t checkpointId, int64_t latestCompletedId);
   /// By a barrier handler: declines and forwards the marker.
