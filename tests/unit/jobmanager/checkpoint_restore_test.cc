@@ -142,23 +142,26 @@ TEST_P(AtTheEnd, CompletedCheckpointsGoOrStay) {
   EXPECT_EQ(job.stats().find(2)->discarded, !GetParam().kept);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Table, AtTheEnd,
-    testing::Values(EndCase{Retention::kNone, JobEnd::kFinished, false}, EndCase{Retention::kNone, JobEnd::kCanceled, false},
-                    EndCase{Retention::kNone, JobEnd::kFailed, false}, EndCase{Retention::kNone, JobEnd::kSuspended, false},
-                    EndCase{Retention::kRetainOnCancellation, JobEnd::kFinished, false},
-                    EndCase{Retention::kRetainOnCancellation, JobEnd::kCanceled, true},
-                    EndCase{Retention::kRetainOnCancellation, JobEnd::kFailed, true},
-                    EndCase{Retention::kRetainOnCancellation, JobEnd::kSuspended, true},
-                    EndCase{Retention::kDeleteOnCancellation, JobEnd::kFinished, false},
-                    EndCase{Retention::kDeleteOnCancellation, JobEnd::kCanceled, false},
-                    EndCase{Retention::kDeleteOnCancellation, JobEnd::kFailed, true},
-                    EndCase{Retention::kDeleteOnCancellation, JobEnd::kSuspended, false}),
-    [](const auto& info) {
-      constexpr const char* kRetentions[] = {"DeleteOnCancellation", "RetainOnCancellation", "NoExternalized"};
-      constexpr const char* kEnds[] = {"Finished", "Canceled", "Failed", "Suspended"};
-      return std::string(kRetentions[static_cast<int>(info.param.retention)]) + kEnds[static_cast<int>(info.param.end)];
-    });
+std::string nameOfEnd(const testing::TestParamInfo<EndCase>& info) {
+  constexpr const char* kRetentions[] = {"DeleteOnCancellation", "RetainOnCancellation", "NoExternalized"};
+  constexpr const char* kEnds[] = {"Finished", "Canceled", "Failed", "Suspended"};
+  return std::string(kRetentions[static_cast<int>(info.param.retention)]) + kEnds[static_cast<int>(info.param.end)];
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, AtTheEnd,
+                         testing::Values(EndCase{Retention::kNone, JobEnd::kFinished, false},
+                                         EndCase{Retention::kNone, JobEnd::kCanceled, false},
+                                         EndCase{Retention::kNone, JobEnd::kFailed, false},
+                                         EndCase{Retention::kNone, JobEnd::kSuspended, false},
+                                         EndCase{Retention::kRetainOnCancellation, JobEnd::kFinished, false},
+                                         EndCase{Retention::kRetainOnCancellation, JobEnd::kCanceled, true},
+                                         EndCase{Retention::kRetainOnCancellation, JobEnd::kFailed, true},
+                                         EndCase{Retention::kRetainOnCancellation, JobEnd::kSuspended, true},
+                                         EndCase{Retention::kDeleteOnCancellation, JobEnd::kFinished, false},
+                                         EndCase{Retention::kDeleteOnCancellation, JobEnd::kCanceled, false},
+                                         EndCase{Retention::kDeleteOnCancellation, JobEnd::kFailed, true},
+                                         EndCase{Retention::kDeleteOnCancellation, JobEnd::kSuspended, false}),
+                         nameOfEnd);
 
 TEST(AtTheEndOfAJob, WithNothingToCleanItIsDoneAtOnce) {
   Job job(every(1h));
