@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <regex>
 #include <sstream>
 
 #include "support/golden.h"
+#include "support/log_text.h"
 #include "unit/jobmanager_scheduler/fakes.h"
 
 namespace weir::jobtest {
@@ -349,10 +349,9 @@ TEST_F(FailoverTest, ADeploymentOf512SourcesAndAsManySinksIsCheap) {
 
 // --- as Flink logs it ---
 
-std::string normalized(std::string line) {
-  line = std::regex_replace(line, std::regex("[0-9a-f]{32}"), "<id>");
-  line = std::regex_replace(line, std::regex("@[0-9a-f]{6,8} "), " ");
-  return std::regex_replace(line, std::regex("dataPort=[0-9]+"), "dataPort=<n>");
+std::string normalized(const std::string& line) {
+  const std::string text = golden::withReplaced(golden::withoutIds(line), "dataPort=", "0123456789", "dataPort=<n>");
+  return golden::withReplaced(text, "FailoverStrategy@", "0123456789abcdef", "FailoverStrategy");
 }
 
 /// Lines of the job and its tasks, without stack traces. Where Flink's order depends on threads (what tasks report, who is canceled
@@ -390,14 +389,15 @@ bool isOurs(std::string_view message) {
 TEST_F(FailoverTest, ThreeFailuresOfOneTaskAreLoggedAsByFlink) {
   std::vector<std::string> expected;
   const std::string golden = golden::readText("logs/C-jobmanager.log");
-  const std::regex layout("^[-0-9]{10} [0-9:,]{12} [A-Z]+ +([^ ]+) +\\[\\] - (.*)$");
   std::istringstream lines(golden);
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (!std::regex_match(line, match, layout)) continue;
-    if (match[1] != "org.apache.flink.runtime.executiongraph.ExecutionGraph" && match[1] != "org.apache.flink.runtime.jobmaster.JobMaster")
+  for (std::string text; std::getline(lines, text);) {
+    const auto line = golden::parseLogLine(text);
+    if (!line || !isOurs(line->message)) continue;
+    if (line->logger != "org.apache.flink.runtime.executiongraph.ExecutionGraph" &&
+        line->logger != "org.apache.flink.runtime.jobmaster.JobMaster") {
       continue;
-    if (isOurs(match[2].str())) expected.push_back(normalized(match[2]));
+    }
+    expected.push_back(normalized(line->message));
   }
   ASSERT_GT(expected.size(), 100u);
 

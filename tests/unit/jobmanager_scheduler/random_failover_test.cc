@@ -81,6 +81,7 @@ void runSeed(uint64_t seed) {
   SimulatedExecutor executor({.seed = seed});
   MemoryFileSystem files;
   MemoryLogSink log(executor.clock(), LogLevel::kInfo);
+  std::vector<std::shared_ptr<RandomTaskManager>> tms;  // outlive every mail that is under way when the test ends
   executor.run("test", [&](ExecutionContext& ctx) {
     Random random(seed, "test");
     const auto pause = [&](Nanos time) {
@@ -95,7 +96,6 @@ void runSeed(uint64_t seed) {
     options.scheduler.slotRequestTimeout = Millis(30);
     const auto graph = rowOf({"a", "b", "c"}, 3, random.oneIn(2) ? kPointwise : kAllToAll);
     const auto master = JobMaster::create(World{executor, files, log}, graph, JobID::of(0, seed), options, nullptr);
-    std::vector<std::shared_ptr<RandomTaskManager>> tms;
     const auto addTaskManager = [&] {
       const std::string id = "tm" + std::to_string(tms.size() + 1);
       tms.push_back(std::make_shared<RandomTaskManager>(id + " @ here", *loop, executor.clock(), Random(seed, id)));

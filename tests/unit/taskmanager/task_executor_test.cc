@@ -1,5 +1,4 @@
-#include <regex>
-
+#include "support/log_text.h"
 #include "unit/taskmanager/cluster.h"
 
 namespace weir::tmtest {
@@ -250,7 +249,7 @@ TEST_F(TaskExecutorTimeTest, LinesOfATaskFromDeploymentToItsEndAreFlinks) {
     if (line.logger != "org.apache.flink.runtime.taskmanager.Task" && line.logger != "org.apache.flink.runtime.taskexecutor.TaskExecutor")
       continue;
     if (line.message.find("map (1/1)#0") == std::string::npos || line.level == LogLevel::kDebug) continue;
-    std::string text = std::regex_replace(line.message.substr(0, line.message.find('\n')), std::regex("[0-9a-f]{32}"), "<id>");
+    std::string text = golden::withoutIds(line.message.substr(0, line.message.find('\n')));
     lines.push_back(std::string(line.level == LogLevel::kWarn ? "WARN " : "INFO ") + text);
   }
   EXPECT_THAT(lines,
