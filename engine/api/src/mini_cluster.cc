@@ -25,6 +25,10 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
   options.cancellationInterval = interval.toMillis();
   WEIR_ASSIGN(const Duration timeout, c.get(kTaskCancellationTimeout));
   options.cancellationTimeout = timeout.toMillis();
+  WEIR_ASSIGN(options.network.buffers.buffersPerChannel, c.get(kBuffersPerChannel));
+  WEIR_ASSIGN(options.network.buffers.floatingBuffersPerGate, c.get(kFloatingBuffersPerGate));
+  WEIR_ASSIGN(options.network.buffers.maxBuffersPerChannel, c.get(kMaxBuffersPerChannel));
+  WEIR_ASSIGN(options.network.buffers.maxOverdraftBuffersPerGate, c.get(kMaxOverdraftBuffersPerGate));
   WEIR_ASSIGN(const int32_t backoffInitial, c.get(kRequestBackoffInitial));
   WEIR_ASSIGN(const int32_t backoffMax, c.get(kRequestBackoffMax));
   options.network.requestBackoffInitial = Millis(backoffInitial);

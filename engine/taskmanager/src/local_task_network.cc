@@ -11,13 +11,13 @@ namespace {
 
 void LocalTaskNetwork::setUp(TaskEnvironment& environment, ExecutionContext& context) {
   for (const auto& partition : environment.partitions) {
-    auto pool = buffers_->createBufferPool(LocalBufferPoolOptions::forResultPartition(partition->subpartitionCount()));
+    auto pool = buffers_->createBufferPool(LocalBufferPoolOptions::forResultPartition(partition->subpartitionCount(), options_.buffers));
     if (pool.has_error()) throwIo(pool.error());
     partition->setup(context, std::move(*pool));
     board_->add(partition);
   }
   for (const auto& gate : environment.gates) {
-    auto pool = buffers_->createBufferPool(LocalBufferPoolOptions::forInputGate());
+    auto pool = buffers_->createBufferPool(LocalBufferPoolOptions::forInputGate(options_.buffers));
     if (pool.has_error()) throwIo(pool.error());
     if (const auto result = gate->setup(context, std::move(*pool)); result.has_error()) throwIo(result.error());
   }

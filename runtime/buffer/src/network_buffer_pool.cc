@@ -16,12 +16,12 @@ struct SetupWaiter final : GlobalPoolListener {
 
 }  // namespace
 
-LocalBufferPoolOptions LocalBufferPoolOptions::forResultPartition(int32_t subpartitions) {
+LocalBufferPoolOptions LocalBufferPoolOptions::forResultPartition(int32_t subpartitions, const NetworkBufferSettings& settings) {
   return {.required = subpartitions + 1,
-          .max = std::max(subpartitions * 2 + 8, subpartitions + 1),
+          .max = std::max(subpartitions * settings.buffersPerChannel + settings.floatingBuffersPerGate, subpartitions + 1),
           .subpartitions = subpartitions,
-          .maxBuffersPerChannel = 10,
-          .maxOverdraft = 20};
+          .maxBuffersPerChannel = settings.maxBuffersPerChannel,
+          .maxOverdraft = settings.maxOverdraftBuffersPerGate};
 }
 
 Result<std::shared_ptr<NetworkBufferPool>> NetworkBufferPool::create(int32_t segments, uint32_t segmentSize, Millis requestTimeout) {

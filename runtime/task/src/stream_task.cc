@@ -72,8 +72,9 @@ void StreamTask::waitForOutputs() {
 void StreamTask::processSource() {
   auto& source = static_cast<SourceOperatorBase&>(chain_.head());
   const SourceStatus status = chain_.isFinishedOnRestore() ? SourceStatus::end() : source.emitNext(chain_.batchSize());
+  context_.bill(static_cast<int64_t>(status.records));
   switch (status.kind) {
-    case SourceStatus::Kind::kMoreAvailable: context_.bill(static_cast<int64_t>(chain_.batchSize())); break;
+    case SourceStatus::Kind::kMoreAvailable: break;
     case SourceStatus::Kind::kNothingUntil: context_.wait(WaitReason::kInputOrMail, {&mailbox_.available()}, status.until); break;
     case SourceStatus::Kind::kEndOfInput:
       endData();

@@ -169,5 +169,16 @@ TEST(LocalBufferPoolOptions, AreFlinksForStreaming) {
   EXPECT_EQ(gate.maxOverdraft, 0);
 }
 
+TEST(LocalBufferPoolOptions, FollowTheKeysOfFlink1WhereTheseAreSet) {
+  const NetworkBufferSettings settings{
+      .buffersPerChannel = 0, .floatingBuffersPerGate = 3, .maxBuffersPerChannel = 5, .maxOverdraftBuffersPerGate = 1};
+  const auto four = LocalBufferPoolOptions::forResultPartition(4, settings);
+  EXPECT_EQ(four.required, 5);
+  EXPECT_EQ(four.max, 5);  // 4 x 0 + 3 would be fewer than one per subpartition and one to write on
+  EXPECT_EQ(four.maxBuffersPerChannel, 5);
+  EXPECT_EQ(four.maxOverdraft, 1);
+  EXPECT_EQ(LocalBufferPoolOptions::forInputGate(settings).max, 3);
+}
+
 }  // namespace
 }  // namespace weir

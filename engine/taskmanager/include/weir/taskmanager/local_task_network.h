@@ -10,6 +10,7 @@ namespace weir {
 
 /// Network settings of a TaskManager that its channels need.
 struct LocalNetworkOptions {
+  NetworkBufferSettings buffers;          ///< taskmanager.network.memory.*
   Millis requestBackoffInitial{100};      ///< taskmanager.network.request-backoff.initial
   Millis requestBackoffMax{10'000};       ///< taskmanager.network.request-backoff.max
   Millis partitionTimeout{20'000};        ///< how long a missing partition is waited for before it is asked for with pauses

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -15,6 +16,14 @@ namespace weir {
 
 class LocalBufferPool;
 
+/// taskmanager.network.memory.*: fixed in Flink 2.x at these values, settable in 1.x and here.
+struct NetworkBufferSettings {
+  int32_t buffersPerChannel = 2;
+  int32_t floatingBuffersPerGate = 8;
+  int32_t maxBuffersPerChannel = 10;
+  int32_t maxOverdraftBuffersPerGate = 20;
+};
+
 /// What a local pool is made with. Flink's numbers for streaming: a result partition of n subpartitions requires n + 1 and has at most
 /// max(2n + 8, n + 1), 10 per subpartition, 20 overdraft; the floating pool of an input gate requires 1 and has at most 8.
 struct LocalBufferPoolOptions {
@@ -25,8 +34,10 @@ struct LocalBufferPoolOptions {
   int32_t maxBuffersPerChannel = kUnbounded;   ///< a subpartition that holds as many makes the pool unavailable
   int32_t maxOverdraft = 0;                    ///< segments beyond the size, so that a record can be finished
 
-  static LocalBufferPoolOptions forResultPartition(int32_t subpartitions);
-  static LocalBufferPoolOptions forInputGate() { return {.required = 1, .max = 8}; }
+  static LocalBufferPoolOptions forResultPartition(int32_t subpartitions, const NetworkBufferSettings& settings = {});
+  static LocalBufferPoolOptions forInputGate(const NetworkBufferSettings& settings = {}) {
+    return {.required = 1, .max = std::max(1, settings.floatingBuffersPerGate)};
+  }
 };
 
 /// Somebody who waits until the global pool has a segment again. Called with no lock held, once per subscription.

@@ -89,7 +89,7 @@ class SourceOperator final : public SourceOperatorBase {
       OperatorMetrics::add(metrics().numRecordsOut, count);
       output<Element>().collect({batch_.data(), count});
     }
-    return end ? SourceStatus::end() : SourceStatus::more();
+    return end ? SourceStatus::end(count) : SourceStatus::more(count);
   }
 
  protected:

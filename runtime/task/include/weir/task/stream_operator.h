@@ -190,11 +190,12 @@ class CostOutput final : public Output<T> {
 struct SourceStatus {
   enum class Kind { kMoreAvailable, kNothingUntil, kEndOfInput };
   Kind kind = Kind::kMoreAvailable;
+  size_t records = 0;                  ///< emitted by this poll
   Deadline until = Deadline::never();  ///< with kNothingUntil: its rate allows the next record then
 
-  static SourceStatus more() { return {Kind::kMoreAvailable, {}}; }
-  static SourceStatus nothingUntil(Deadline deadline) { return {Kind::kNothingUntil, deadline}; }
-  static SourceStatus end() { return {Kind::kEndOfInput, {}}; }
+  static SourceStatus more(size_t records) { return {Kind::kMoreAvailable, records, {}}; }
+  static SourceStatus nothingUntil(Deadline deadline) { return {Kind::kNothingUntil, 0, deadline}; }
+  static SourceStatus end(size_t records = 0) { return {Kind::kEndOfInput, records, {}}; }
 };
 
 /// The head of a source task. A source is never asked for more while an output is unavailable. Flink: SourceOperator.
