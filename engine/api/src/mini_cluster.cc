@@ -9,8 +9,6 @@
 namespace weir {
 namespace {
 
-constexpr ConfigOption<int32_t> kNumberOfTaskManagers{"minicluster.number-of-taskmanagers", 1};
-
 Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int index) {
   TaskExecutorOptions options;
   options.id = "tm" + std::to_string(index);
@@ -41,7 +39,7 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
 Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Configuration& configuration, int32_t slotsNeeded,
                                                         MiniClusterOptions forced) {
   std::unique_ptr<MiniCluster> cluster(new MiniCluster(world));
-  WEIR_ASSIGN(const int32_t taskManagers, configuration.get(kNumberOfTaskManagers));
+  WEIR_ASSIGN(const int32_t taskManagers, configuration.get(kMiniClusterTaskManagers));
   WEIR_ASSIGN(const auto slots, configuration.getOptional(kNumberOfTaskSlots));
   cluster->slotsPerTaskManager_ = slots.value_or(std::max(1, (slotsNeeded + taskManagers - 1) / taskManagers));
   const auto board = std::make_shared<PartitionBoard>();

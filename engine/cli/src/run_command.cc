@@ -6,12 +6,10 @@
 #include <charconv>
 #include <iostream>
 
+#include "weir/api/make_executor.h"
 #include "weir/api/mini_cluster.h"
 #include "weir/base/log_sinks.h"
-#include "weir/base/pool_executor.h"
 #include "weir/base/real_file_system.h"
-#include "weir/base/simulated_executor.h"
-#include "weir/base/thread_executor.h"
 #include "weir/cli/report.h"
 #include "weir/cli/terminal.h"
 #include "weir/config/weir_options.h"
@@ -22,35 +20,6 @@ namespace {
 ExitCode fail(ExitCode code, const std::string& message) {
   std::cerr << "weir: " << message << '\n';
   return code;
-}
-
-Result<std::unique_ptr<Executor>> makeExecutor(const RunOptions& options, const Configuration& configuration) {
-  WEIR_ASSIGN(ExecutorKind kind, configuration.get(kExecutor));
-  if (options.executor) {
-    Configuration chosen;
-    chosen.setText(kExecutor.key, *options.executor, {});
-    WEIR_ASSIGN(kind, chosen.get(kExecutor));
-  }
-  switch (kind) {
-    case ExecutorKind::kPool: {
-      PoolExecutorOptions pool;
-      pool.seed = options.seed;
-      WEIR_ASSIGN(const auto workers, configuration.getOptional(kPoolWorkers));
-      pool.workers = workers.value_or(0);
-      return std::unique_ptr<Executor>(std::make_unique<PoolExecutor>(pool));
-    }
-    case ExecutorKind::kSimulated: {
-      SimulationOptions simulation;
-      simulation.seed = options.seed == 0 ? 1 : options.seed;
-      WEIR_ASSIGN(const auto cores, configuration.getOptional(kSimulationCores));
-      simulation.cores = cores.value_or(0);
-      return std::unique_ptr<Executor>(std::make_unique<SimulatedExecutor>(simulation));
-    }
-    case ExecutorKind::kThreads: break;
-  }
-  ThreadExecutorOptions threads;
-  threads.seed = options.seed;
-  return std::unique_ptr<Executor>(std::make_unique<ThreadExecutor>(threads));
 }
 
 /// The run of one example as the client's actor sees it.
@@ -215,14 +184,16 @@ Result<KillSpec> KillSpec::parse(const std::string& text) {
   return spec;
 }
 
-ExitCode runExample(const Example& example, const RunOptions& options, const Configuration& configuration) {
+ExitCode runExample(const Example& example, const RunOptions& options, const Configuration& loaded) {
+  Configuration configuration = loaded;
+  if (options.executor) configuration.setText(kExecutor.key, *options.executor);
   std::vector<KillSpec> kills;
   for (const std::string& text : options.kills) {
     auto kill = KillSpec::parse(text);
     if (kill.has_error()) return fail(kExitUsage, kill.error().message);
     kills.push_back(*kill);
   }
-  auto executor = makeExecutor(options, configuration);
+  auto executor = makeExecutor(configuration, options.seed);
   if (executor.has_error()) return fail(kExitUsage, executor.error().message);
   LogOptions logOptions;
   logOptions.level = options.logFile.empty() ? LogLevel::kError : LogLevel::kInfo;
@@ -233,7 +204,11 @@ ExitCode runExample(const Example& example, const RunOptions& options, const Con
   RealFileSystem files;
   ExitCode code = kExitEngine;
   Client client({**executor, files, **log}, example, options, configuration, std::move(kills));
-  (*executor)->run("client", [&](ExecutionContext& context) { code = client.run(context); });
+  try {
+    (*executor)->run("client", [&](ExecutionContext& context) { code = client.run(context); });
+  } catch (const std::exception& e) {  // a deadlock, a livelock, or an actor that threw: the simulation says which
+    return fail(kExitEngine, std::string("the engine failed: ") + e.what());
+  }
   return code;
 }
 

@@ -58,8 +58,8 @@ const std::vector<TypedOption>& typedOptions() {
       kFailureRateDelay, kExponentialDelayInitialBackoff, kExponentialDelayMaxBackoff, kExponentialDelayBackoffMultiplier,
       kExponentialDelayResetBackoffThreshold, kExponentialDelayJitterFactor, kExponentialDelayAttempts, kFailoverStrategy, kStateBackend,
       kRocksDbLocalDirectory, kRocksDbTimerService, kRocksDbTransferThreads, kRocksDbThreads, kRocksDbWriteBufferSize,
-      kRocksDbWriteBufferCount, kRocksDbBlockCacheSize, kRocksDbFixedMemoryPerSlot, kNumberOfTaskSlots, kTaskManagerHost,
-      kTaskManagerBindHost, kTaskManagerRpcPort, kTaskManagerDataPort, kTaskManagerDataBindPort, kTaskManagerResourceId,
+      kRocksDbWriteBufferCount, kRocksDbBlockCacheSize, kRocksDbFixedMemoryPerSlot, kMiniClusterTaskManagers, kNumberOfTaskSlots,
+      kTaskManagerHost, kTaskManagerBindHost, kTaskManagerRpcPort, kTaskManagerDataPort, kTaskManagerDataBindPort, kTaskManagerResourceId,
       kTaskManagerRegistrationTimeout, kTaskManagerFlinkMemory, kTaskManagerProcessMemory, kManagedMemorySize, kManagedMemoryFraction,
       kTaskCancellationInterval, kTaskCancellationTimeout, kTaskCancellationTimersTimeout, kExecutor, kPoolWorkers, kSimulationCores,
       kCheckpointSync, kRecoveryFallBack, kTracePath, kIndependentChannelStateAcks, kFlowControl>();

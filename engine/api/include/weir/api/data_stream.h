@@ -11,6 +11,7 @@
 #include "weir/keyed/heap_keyed_state_backend.h"
 #include "weir/operators/keyed.h"
 #include "weir/operators/partitioning.h"
+#include "weir/operators/sinks.h"
 #include "weir/operators/source.h"
 #include "weir/operators/stateless.h"
 
@@ -124,6 +125,10 @@ class DataStream : public OperatorSettings<DataStream<T>> {
   DataStreamSink addSink(F f) {
     return sinkTo("Unnamed", Batching::kOneByOne,
                   [f](OperatorSetup setup) { return std::make_unique<SinkOperator<T, F>>(std::move(setup), f); });
+  }
+  /// A line per record on standard output, behind "2> " (the subtask) where there are several. Flink: print.
+  DataStreamSink print(std::string identifier = "") {
+    return sinkTo("Print to Std. Out", Batching::kBatches, PrintSink<T>(PrintStream::standardOutput(), std::move(identifier)));
   }
   /// Any sink operator of type T; `make` copies its prototypes.
   template <class Make>

@@ -6,14 +6,23 @@
 #include <vector>
 
 #include "weir/api/data_stream.h"
+#include "weir/base/ids.h"
 #include "weir/config/configuration.h"
+#include "weir/graph/job_status.h"
 
 namespace weir {
+
+/// How a job that was executed has ended. Flink: JobExecutionResult.
+struct JobExecutionResult {
+  JobID job;
+  JobStatus status = JobStatus::kFinished;  ///< or kCanceled
+  int64_t runtimeMs = 0;                    ///< from RUNNING to the end
+};
 
 /// Where a program begins: makes sources, collects what is built on them, and turns it into a job.
 ///
 ///     StreamExecutionEnvironment env;
-///     env.fromSequence(1, 100).map([](int64_t x) { return x * x; }).addSink([](int64_t x) { ... });
+///     env.fromSequence(1, 100).map([](int64_t x) { return x * x; }).print();
 ///     auto result = env.execute("squares");
 ///
 /// Flink: StreamExecutionEnvironment. One thread writes a program. Mistakes of the program come out of getJobGraph() and execute().
@@ -67,6 +76,11 @@ class StreamExecutionEnvironment {
 
   /// The program as a job. The first mistake of program or configuration as one sentence.
   Result<std::shared_ptr<const JobGraph>> getJobGraph(const std::string& jobName) const;
+
+  /// Runs the program to its end in this process: a MiniCluster on the executor that weir.executor names, on the files of this machine,
+  /// with warnings on standard error. Blocks; called from a thread that is no executor's. A mistake of program or configuration, and a
+  /// failed job (with the trace of its failure), is an error.
+  Result<JobExecutionResult> execute(const std::string& jobName = "Flink Streaming Job") const;
 
   static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 

@@ -27,6 +27,8 @@ class PrintStream {
   /// `out` outlives this and is written by nobody else meanwhile.
   explicit PrintStream(std::ostream& out) : out_(out) {}
   void write(std::string_view lines);
+  /// The one of this process's standard output.
+  static const std::shared_ptr<PrintStream>& standardOutput();
 
  private:
   Mutex mutex_;
