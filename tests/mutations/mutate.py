@@ -3,6 +3,7 @@
 
 usage: mutate.py [NAME ...]    runs the patches whose name contains one of NAME (all without)
        mutate.py --check       only checks that each patch still applies and names what it must
+       mutate.py --table       prints the table of docs/testing.md, from the last run of each patch here
 
 A patch starts with these lines, then comes the diff (git diff):
     # Bug: urgent mail waits behind normal mail          what a careless change could do
@@ -170,6 +171,7 @@ def try_patch(patch, cache, tree_hash, healthy):
 def main():
     parser = argparse.ArgumentParser(description="Runs the seeded bugs.")
     parser.add_argument("--check", action="store_true", help="only check that the patches apply")
+    parser.add_argument("--table", action="store_true", help="only print the last run of each patch as a table in Markdown")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     patches = [Patch(path) for path in sorted(PATCHES.glob("*.patch"))]
@@ -177,6 +179,9 @@ def main():
     if not patches:
         print("no mutation matches", file=sys.stderr)
         return 2
+    if arguments.table:
+        print_markdown(patches)
+        return 0
     problems = {patch.name: problem for patch in patches if (problem := patch.problem())}
     for name, problem in problems.items():
         print(f"{name}: {problem}")
@@ -200,6 +205,18 @@ def main():
     survivors = [patch.name for patch, result in rows if not result["ok"]] + list(problems)
     print(f"{len(rows) - sum(not r['ok'] for _, r in rows)} passed, {len(survivors)} failed")
     return 1 if survivors else 0
+
+
+def print_markdown(patches):
+    print("| mutation | bug | test | caught by | seed |\n|---|---|---|---|---|")
+    for patch in patches:
+        log = SCRATCH / f"{patch.name}.log"
+        by, seed = "not run here", ""
+        if log.exists():
+            output = log.read_text()
+            _, by, seed = verdict(0 if "[  PASSED  ]" in output and "[  FAILED  ]" not in output else 1, output)
+        cells = (patch.name, patch.fields.get("Bug", ""), patch.test, by, seed or "-")
+        print("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
 
 
 def print_table(rows):
