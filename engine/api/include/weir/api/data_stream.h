@@ -222,24 +222,29 @@ class KeyedStream {
   KeyedStream(const DataStream<T>& stream, KeyFn keyFn)
       : stream_(stream.partitioned(std::make_shared<KeyedEdge<T, KeyFn>>(keyFn))), keyFn_(std::move(keyFn)) {}
 
-  /// reduce(T& accumulated, const T& value) folds the second into the first; every record emits the value so far.
-  template <class Reduce>
-    requires std::invocable<Reduce&, T&, const T&>
-  DataStream<T> reduce(Reduce f) {
-    return reduceNamed("Keyed Reduce", Batching::kOneByOne, std::move(f));
+  /// f(const T& accumulated, const T& value) -> T as in Flink, or f(T& accumulated, const T& value), which changes the first in place and
+  /// copies nothing. Every record emits the value so far.
+  template <class F>
+  DataStream<T> reduce(F f) {
+    if constexpr (std::is_invocable_r_v<T, F&, const T&, const T&>) {
+      return reduceNamed("Keyed Reduce", Batching::kOneByOne, [f](T& all, const T& one) { all = f(std::as_const(all), one); });
+    } else {
+      static_assert(std::invocable<F&, T&, const T&>, "reduce takes f(const T&, const T&) -> T, or f(T&, const T&)");
+      return reduceNamed("Keyed Reduce", Batching::kOneByOne, std::move(f));
+    }
   }
   /// The running sum of one member; the others stay as they were in the key's first record.
-  template <class M>
-  DataStream<T> sum(M T::*member) {
+  template <class C, class M>
+  DataStream<T> sum(M C::*member) {
     return reduceNamed("Keyed Aggregation", Batching::kBatches, [member](T& all, const T& one) { all.*member += one.*member; });
   }
-  template <class M>
-  DataStream<T> min(M T::*member) {
+  template <class C, class M>
+  DataStream<T> min(M C::*member) {
     return reduceNamed("Keyed Aggregation", Batching::kBatches,
                        [member](T& all, const T& one) { all.*member = std::min(all.*member, one.*member); });
   }
-  template <class M>
-  DataStream<T> max(M T::*member) {
+  template <class C, class M>
+  DataStream<T> max(M C::*member) {
     return reduceNamed("Keyed Aggregation", Batching::kBatches,
                        [member](T& all, const T& one) { all.*member = std::max(all.*member, one.*member); });
   }

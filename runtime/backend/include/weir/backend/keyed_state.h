@@ -29,9 +29,11 @@ class KeyedStateTable {
 };
 
 namespace detail {
-/// What all handles share: a pointer, so that a handle is copied freely. Valid as long as its backend.
+/// What all handles share: a pointer, so that a handle is copied freely. Valid as long as its backend; one made by default is for being
+/// assigned to in open().
 class KeyedStateHandle {
  public:
+  KeyedStateHandle() = default;
   /// Requires: a state per window.
   void setCurrentNamespace(const TimeWindow& window) { table_->setCurrentNamespace(window); }
   /// Forgets the value of the current key.
@@ -54,7 +56,7 @@ class KeyedStateHandle {
   }
 
  private:
-  KeyedStateTable* table_;
+  KeyedStateTable* table_ = nullptr;
 };
 }  // namespace detail
 
@@ -69,6 +71,7 @@ struct ValueStateDescriptor {
 template <Serializable V>
 class ValueState : public detail::KeyedStateHandle {
  public:
+  ValueState() = default;
   explicit ValueState(KeyedStateTable& table) : KeyedStateHandle(table) {}
   /// Null where there is none.
   const V* value() const { return found<V>(); }
@@ -87,6 +90,7 @@ template <Serializable V>
 class ListState : public detail::KeyedStateHandle {
  public:
   using Stored = CopyOnWrite<std::vector<V>>;
+  ListState() = default;
   explicit ListState(KeyedStateTable& table) : KeyedStateHandle(table) {}
   /// Null where there is none.
   const std::vector<V>* get() const {
@@ -113,6 +117,7 @@ template <Serializable UK, Serializable UV>
 class MapState : public detail::KeyedStateHandle {
  public:
   using Stored = CopyOnWrite<std::map<UK, UV>>;
+  MapState() = default;
   explicit MapState(KeyedStateTable& table) : KeyedStateHandle(table) {}
   const std::map<UK, UV>& entries() const {
     static const std::map<UK, UV> nothing;
@@ -149,6 +154,7 @@ struct ReducingStateDescriptor {
 template <Serializable V>
 class ReducingState : public detail::KeyedStateHandle {
  public:
+  ReducingState() = default;
   ReducingState(KeyedStateTable& table, std::function<V(const V&, const V&)> reduce)
       : KeyedStateHandle(table), reduce_(std::move(reduce)) {}
   const V* get() const { return found<V>(); }
@@ -175,6 +181,7 @@ struct AggregatingStateDescriptor {
 template <class In, Serializable Acc, class Out>
 class AggregatingState : public detail::KeyedStateHandle {
  public:
+  AggregatingState() = default;
   AggregatingState(KeyedStateTable& table, const AggregatingStateDescriptor<In, Acc, Out>& d)
       : KeyedStateHandle(table), add_(d.add), result_(d.result) {}
   std::optional<Out> get() const {
