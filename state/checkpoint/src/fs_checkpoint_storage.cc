@@ -243,6 +243,8 @@ Result<std::string> FsCheckpointStorage::writeMetadata(int64_t checkpointId, con
 
 Result<void> FsCheckpointStorage::discardCheckpoint(int64_t checkpointId) { return files_.removeAll(checkpointFolder(checkpointId)); }
 
+Result<void> FsCheckpointStorage::discardSavepoint(const std::string& path) { return files_.removeAll(path); }
+
 Result<void> FsCheckpointStorage::discard(const OperatorSubtaskState& state) {
   Result<void> first;
   forEachStream(state, [&](const StreamHandle& handle) {

@@ -284,6 +284,17 @@ TEST_F(FsCheckpointStorageTest, DiscardingTakesTheCheckpointAndNothingElse) {
   EXPECT_EQ(allFiles().size(), 2u);
 }
 
+TEST_F(FsCheckpointStorageTest, AClaimedCheckpointOfAnotherJobIsDiscardedByItsPath) {
+  ASSERT_TRUE(storage->initializeBaseLocations().has_value());
+  for (int64_t id : {1, 2}) {
+    ASSERT_TRUE(storage->initializeCheckpoint(id).has_value());
+    ASSERT_TRUE(storage->writeMetadata(id, {operatorWith(write(id, 30000).value())}).has_value());
+  }
+  ASSERT_TRUE(storage->discardSavepoint(folder(1)).has_value());
+  EXPECT_TRUE(storage->discardSavepoint(folder(1)).has_value()) << "twice is fine";
+  EXPECT_EQ(completedCheckpoints(memory, storage->jobFolder()).value(), std::vector<std::string>{folder(2)});
+}
+
 TEST_F(FsCheckpointStorageTest, ALateAcknowledgementLosesItsOwnFilesAndKeepsSharedOnes) {
   ASSERT_TRUE(storage->initializeBaseLocations().has_value());
   ASSERT_TRUE(storage->initializeCheckpoint(1).has_value());

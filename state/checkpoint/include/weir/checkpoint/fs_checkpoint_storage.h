@@ -44,6 +44,7 @@ class FsCheckpointStorage final : public CheckpointWorkerStorage, public Checkpo
   Result<void> discardCheckpoint(int64_t checkpointId) override;
   /// Files in `shared/` stay: others may use them.
   Result<void> discard(const OperatorSubtaskState& state) override;
+  Result<void> discardSavepoint(const std::string& path) override;
 
   /// `<directory>/<job id>`.
   const std::string& jobFolder() const { return jobFolder_; }
