@@ -72,9 +72,13 @@ struct Journal {
   explicit Journal(const Scenario& s) : scenario(s) {}
   const Scenario& scenario;
   size_t incarnation = 0;
+  size_t begunBy = 0;  ///< the run that started without a checkpoint: it made the splits of the sources
   std::map<std::pair<int32_t, int32_t>, FinalState> finals;  ///< by node and subtask; the latest report counts
+  /// A subtask that has finished leaves no state: where it is started again, it ends without any.
+  bool finalsAreWhole = true;
   std::vector<std::string> complaints;
 
+  void report(int32_t node, int32_t subtask, FinalState state) { finals[{node, subtask}] = std::move(state); }
   void complain(std::string what) {
     if (complaints.size() < 20) complaints.push_back(std::move(what));
   }
@@ -99,6 +103,7 @@ class Part {
     parallelism_ = runtime.numberOfParallelSubtasks();
     maxParallelism_ = runtime.maxNumberOfParallelSubtasks();
     name_ = runtime.taskNameWithSubtasks();
+    if (!journal_->finals.empty()) journal_->finalsAreWhole = false;
     journal_->pass(Spot::kOpen);
   }
   void snapshotState(int64_t id) {
@@ -119,7 +124,7 @@ class Part {
     journal_->pass(Spot::kRecord);
   }
   void complain(const std::string& what) { journal_->complain(fmt::format("{} of node {}: {}", name_, node_, what)); }
-  FinalState& finalState() { return journal_->finals[{node_, subtask_}]; }
+  void report(FinalState state) { journal_->report(node_, subtask_, std::move(state)); }
 
   std::shared_ptr<Journal> journal_;
   int32_t node_;
@@ -190,9 +195,9 @@ struct CounterFunction : Part {
     out.collect(marked(rec, node_));
   }
   void finish() {
-    FinalState& final = finalState();
-    final.count = 0;
+    FinalState final;
     for (const auto& [origin, count] : counts_->elements()) final.count += count;
+    report(std::move(final));
     Part::finish();
   }
 
@@ -302,7 +307,7 @@ struct BroadcastStateFunction : Part {
     if (!isNew) at->second = std::max(at->second, rec.value);
   }
   void finish() {
-    finalState().entries = rules_->entries();
+    report({.count = 0, .entries = rules_->entries()});
     Part::finish();
   }
 

@@ -93,7 +93,7 @@ class Building {
   }
   Stream source(const Node& node) {
     const double rate = node.recordsPerSecond > 0 ? node.recordsPerSecond : StreamExecutionEnvironment::kUnlimited;
-    const int32_t splits = scenario_.parallelismOf(node.group);
+    const int32_t splits = scenario_.parallelismOf(node.group, journal_->begunBy);
     return env_.fromGenerator(node.records, [index = node_, splits](int64_t i) { return sourceRecord(index, i, splits); }, rate);
   }
 

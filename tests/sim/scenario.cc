@@ -92,6 +92,8 @@ class Drawing {
     if (op == Op::kUnionCounter) return kToAll[below(std::size(kToAll))];
     std::vector<Edge> choices{Edge::kDefault, Edge::kRebalance, Edge::kRescale, Edge::kShuffle,
                               Edge::kGlobal,  Edge::kBroadcast, Edge::kCustom};
+    // Rescaled, a default edge would chain here and not there, and finished operators would meet others in one task.
+    if (taste_.rescale && (fromGroup != group || isUnion)) choices.erase(choices.begin());
     if (fromGroup == group && !isUnion) choices.insert(choices.end(), {Edge::kForward, Edge::kDefault, Edge::kDefault});
     return choices[below(choices.size())];
   }

@@ -2,10 +2,57 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
 namespace weir::sim {
 namespace {
 
 TEST(ExactlyOnce, HoldsInALinearPipelineUnderFailures) { checkSeeds(20, {.linear = true}); }
+
+TEST(ExactlyOnce, HoldsInAnyTopologyUnderFailures) { checkSeeds(25, {}); }
+
+TEST(ExactlyOnce, HoldsWithoutFailures) { checkSeeds(5, {.failures = false}); }
+
+TEST(ExactlyOnce, HoldsWhereCheckpointsExpire) { checkSeeds(5, {.shortTimeouts = true}); }
+
+TEST(AtLeastOnce, LosesNothingUnderFailures) { checkSeeds(10, {.atLeastOnce = true}); }
+
+TEST(RescaledRestore, GoesOnWhereTheJobWasCancelled) { checkSeeds(10, {.failures = false, .rescale = true}); }
+
+TEST(RescaledRestore, StandsFailuresToo) { checkSeeds(5, {.rescale = true}); }
+
+TEST(DiskFaults, LeaveTheOutputExact) { checkSeeds(10, {.failures = false, .disk = true}); }
+
+TEST(DiskFaults, StandFailuresToo) { checkSeeds(5, {.disk = true}); }
+
+TEST(FinishedTasks, LeaveTheOutputExact) { checkSeeds(5, {.unevenEnds = true}); }
+
+/// The hashes of the first scenarios, a line each. Run by another process too, which prints them.
+std::string traceHashes() {
+  std::string hashes;
+  for (uint64_t seed = firstSeed(); seed < firstSeed() + 50; ++seed)
+    hashes += fmt::format("{} {:016x}\n", seed, simulate(drawScenario(seed, {})).traceHash);
+  return hashes;
+}
+
+TEST(Replay, GivesTheSameTraceInEveryProcess) {
+  const std::string here = traceHashes();
+  if (std::getenv("WEIR_SIM_PRINT_HASHES")) {
+    fmt::print("{}end of hashes\n", here);
+    return;
+  }
+  FILE* child = ::popen("WEIR_SIM_PRINT_HASHES=1 $(readlink -f /proc/$PPID/exe) --gtest_filter=Replay.*", "r");
+  ASSERT_NE(child, nullptr);
+  std::string output;
+  char buffer[4096];
+  while (const size_t n = std::fread(buffer, 1, sizeof buffer, child)) output.append(buffer, n);
+  ASSERT_EQ(::pclose(child), 0) << output;
+  EXPECT_NE(output.find(here + "end of hashes"), std::string::npos) << "here:\n" << here << "there:\n" << output;
+}
 
 }  // namespace
 }  // namespace weir::sim
