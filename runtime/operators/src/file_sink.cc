@@ -1,5 +1,8 @@
 #include "weir/operators/file_sink.h"
 
+#include <algorithm>
+#include <charconv>
+
 namespace weir {
 namespace {
 
@@ -33,9 +36,17 @@ PartFileWriter::PartFileWriter(FileSystem& files, ExecutionContext& context, con
       extension_(extension),
       firstLine_(std::move(firstLine)) {}
 
-void PartFileWriter::start(int64_t lastNumber) {
-  lastNumber_ = lastNumber;
+void PartFileWriter::start() {
   orThrow(files_.createDirectories(options_.directory));
+  const auto names = files_.list(options_.directory);
+  if (names.has_error()) throwSinkError(names.error());
+  for (std::string_view name : *names) {
+    if (name.starts_with('.')) name.remove_prefix(1);
+    if (!name.starts_with(namePrefix_)) continue;
+    name.remove_prefix(namePrefix_.size());
+    int64_t number = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc()) lastNumber_ = std::max(lastNumber_, number);
+  }
 }
 
 std::string PartFileWriter::targetOf(int64_t number) const {
@@ -44,11 +55,10 @@ std::string PartFileWriter::targetOf(int64_t number) const {
 
 PartFile PartFileWriter::begin() {
   PartFile part;
-  do {  // the directory may hold the results of an earlier job
-    part.number = ++lastNumber_;
-    part.target = targetOf(part.number);
+  do {  // may have been renamed while the directory was listed
+    part.target = targetOf(++lastNumber_);
   } while (files_.exists(part.target));
-  part.inProgress = options_.directory + "/." + namePrefix_ + std::to_string(part.number) + ".inprogress." +
+  part.inProgress = options_.directory + "/." + namePrefix_ + std::to_string(lastNumber_) + ".inprogress." +
                     randomTransactionName(context_.random());
   return part;
 }

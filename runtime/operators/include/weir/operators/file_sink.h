@@ -21,9 +21,8 @@ struct FileSinkOptions {
 struct PartFile {
   std::string inProgress;  ///< path
   std::string target;      ///< path after the commit
-  int64_t number = 0;
   int64_t bytes = 0;
-  WEIR_FIELDS(inProgress, target, number, bytes)
+  WEIR_FIELDS(inProgress, target, bytes)
 };
 
 /// The files of one subtask of a FileSink: what is done with them, whatever the rows are. Used by the task alone. Errors are thrown and
@@ -33,9 +32,9 @@ class PartFileWriter {
   PartFileWriter(FileSystem& files, ExecutionContext& context, const FileSinkOptions& options, std::string_view extension,
                  int32_t subtask, std::string firstLine);
 
-  /// Makes the directory. Part numbers go on behind `lastNumber`.
-  void start(int64_t lastNumber);
-  int64_t lastNumber() const { return lastNumber_; }
+  /// Makes the directory. Numbers go on behind those of the parts that lie in it, pending ones too: after a rescale another subtask may be
+  /// about to commit them. They are not kept in a union list state, since then no checkpoint could complete once a subtask has finished.
+  void start();
   PartFile begin();
   /// Whole lines; kept in memory until there are enough.
   std::string& buffer() { return buffer_; }
@@ -77,12 +76,7 @@ class FileSinkOperator final : public TwoPhaseCommitSink<T, PartFile> {
                kIsCsv && options.header ? csvHeader<T>() + "\n" : "") {}
 
  protected:
-  void onStart(bool) override {
-    lastNumbers_ = stateOrThrow(this->operatorState().template unionListState<int64_t>("max-part-counter"));
-    int64_t last = -1;
-    for (const int64_t number : lastNumbers_->elements()) last = std::max(last, number);
-    parts_.start(last);
-  }
+  void onStart() override { parts_.start(); }
   PartFile beginTransaction() override { return parts_.begin(); }
   void write(PartFile& current, std::span<StreamRecord<T>> records) override {
     for (const auto& record : records) {
@@ -98,12 +92,10 @@ class FileSinkOperator final : public TwoPhaseCommitSink<T, PartFile> {
   void commit(PartFile& part) override { parts_.commit(part); }
   void abort(PartFile& part) override { parts_.abort(part); }
   void recoverAndCommit(PartFile& part) override { parts_.recoverAndCommit(part); }
-  void onSnapshot() override { lastNumbers_->elements().assign(1, parts_.lastNumber()); }
 
  private:
   static constexpr bool kIsCsv = format == RowFileFormat::kCsv;
   PartFileWriter parts_;
-  OperatorListState<int64_t>* lastNumbers_ = nullptr;  ///< of all subtasks after a restore, so that no name is used twice
 };
 
 /// Rows as files of a directory, exactly once. A part is written as `.part-<subtask>-<n>.inprogress.<id>` and renamed to

@@ -80,7 +80,7 @@ class TwoPhaseCommitSink : public OneInputOperator<In> {
   }
 
  protected:
-  virtual void onStart(bool isRestored) { (void)isRestored; }
+  virtual void onStart() {}
   virtual Transaction beginTransaction() = 0;
   virtual void write(Transaction& current, std::span<StreamRecord<In>> records) = 0;
   /// Everything is where commit finds it, even after a crash of this task.
@@ -92,9 +92,9 @@ class TwoPhaseCommitSink : public OneInputOperator<In> {
 
   void process(std::span<StreamRecord<In>> records) final { write(*current_, records); }
 
-  void onInitializeState(bool isRestored) final {
+  void onInitializeState(bool) final {
     states_ = stateOrThrow(this->operatorState().template listState<TransactionState<Transaction>>("state"));
-    onStart(isRestored);
+    onStart();
     for (auto& state : states_->elements()) {
       for (Transaction& transaction : state.pending) recoverAndCommit(transaction);
       if (state.current) recoverAndAbort(*state.current);
@@ -113,10 +113,7 @@ class TwoPhaseCommitSink : public OneInputOperator<In> {
     TransactionState<Transaction> state{current_, {}};
     for (const auto& [id, transaction] : pending_) state.pending.push_back(transaction);
     states_->elements().assign(1, std::move(state));
-    onSnapshot();
   }
-  /// Further state, after the transactions.
-  virtual void onSnapshot() {}
 
  private:
   OperatorListState<TransactionState<Transaction>>* states_ = nullptr;  ///< owned by the operator state backend
