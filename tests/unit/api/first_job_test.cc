@@ -92,5 +92,34 @@ TEST_P(EveryExecutor, AFailedSubtaskIsRestartedAndTheSumsAreExact) {
   EXPECT_EQ(results->values, expected) << runner.log().text();
 }
 
+TEST_P(EveryExecutor, AStreamReinterpretedAsKeyedIsReducedInTheChainOfItsSource) {
+  JobRunner runner(executor());
+  auto results = std::make_shared<LastPerKey>();
+  StreamExecutionEnvironment env;
+  env.setParallelism(1);
+  auto counts = env.fromGenerator(1000, [](int64_t i) { return Count{std::to_string(i % 7), i}; });
+  reinterpretAsKeyedStream(counts, &Count::key).sum(&Count::value).addSink([results](const Count& c) {
+    std::lock_guard lock(results->mutex);
+    results->values[c.key] = c.value;
+  });
+  ASSERT_EQ((*env.getJobGraph("job"))->vertices().size(), 1u);
+  const JobResult result = runner.run(env);
+  ASSERT_EQ(result.status, JobStatus::kFinished) << (result.failure ? result.failure->trace() : "") << runner.log().text();
+  std::map<std::string, int64_t> expected;
+  for (int64_t i = 0; i < 1000; ++i) expected[std::to_string(i % 7)] += i;
+  EXPECT_EQ(results->values, expected);
+}
+
+TEST_P(EveryExecutor, AStreamWronglyReinterpretedAsKeyedFailsTheJob) {
+  JobRunner runner(executor());
+  StreamExecutionEnvironment env;
+  env.setParallelism(2);
+  auto counts = env.fromGenerator(1000, [](int64_t i) { return Count{std::to_string(i), i}; });
+  reinterpretAsKeyedStream(counts, &Count::key).sum(&Count::value).addSink([](const Count&) {});
+  const JobResult result = runner.run(env);
+  ASSERT_EQ(result.status, JobStatus::kFailed);
+  EXPECT_NE(result.failure->trace().find("is not in KeyGroupRange"), std::string::npos) << result.failure->trace();
+}
+
 }  // namespace
 }  // namespace weir

@@ -221,6 +221,9 @@ class KeyedStream {
   using K = KeyOf<T, KeyFn>;
   KeyedStream(const DataStream<T>& stream, KeyFn keyFn)
       : stream_(stream.partitioned(std::make_shared<KeyedEdge<T, KeyFn>>(keyFn))), keyFn_(std::move(keyFn)) {}
+  /// See reinterpretAsKeyedStream.
+  struct AsPartitioned {};
+  KeyedStream(AsPartitioned, const DataStream<T>& stream, KeyFn keyFn) : stream_(stream), keyFn_(std::move(keyFn)) {}
 
   /// f(const T& accumulated, const T& value) -> T as in Flink, or f(T& accumulated, const T& value), which changes the first in place and
   /// copies nothing. Every record emits the value so far.
@@ -287,6 +290,14 @@ class KeyedStream {
   DataStream<T> stream_;
   KeyFn keyFn_;
 };
+
+/// Takes the stream as one that is already partitioned by this key, as keyBy would have done it, so that what follows may be chained to it.
+/// A record whose key belongs to another subtask fails the job when its state is first made.
+/// Flink: DataStreamUtils.reinterpretAsKeyedStream.
+template <class T, class KeyFn>
+KeyedStream<T, KeyFn> reinterpretAsKeyedStream(const DataStream<T>& stream, KeyFn keyFn) {
+  return KeyedStream<T, KeyFn>(typename KeyedStream<T, KeyFn>::AsPartitioned{}, stream, std::move(keyFn));
+}
 
 /// Two streams of different types, read by one function. Flink: ConnectedStreams.
 template <class T1, class T2>

@@ -1,0 +1,173 @@
+// A whole checkpoint of a job that does nothing, from its trigger to its completion on the JobMaster, in files: 3 stages x 4 against the
+// smallest file and three wake-ups of sleeping threads; N source tasks into one, for what each added task costs.
+#include <filesystem>
+
+#include "limits/create_rename.hpp"
+#include "limits/wake_up.hpp"
+#include "support/job.h"
+#include "weir/jobmanager/checkpoint_coordinator.h"
+
+namespace weir::bench {
+namespace {
+
+constexpr int kCheckpoints = kForNumbers ? 100 : 3;
+
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_(std::filesystem::temp_directory_path() / ("weir-bench-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+StreamExecutionEnvironment environment(const ScratchFolder& folder, bool sync) {
+  StreamExecutionEnvironment env;
+  env.configure("execution.checkpointing.interval", "1 h")
+      .configure("execution.checkpointing.dir", folder.path())
+      .configure("weir.checkpoint.sync", sync ? "true" : "false");
+  return env;
+}
+/// One record a day.
+DataStream<int64_t> idleSource(StreamExecutionEnvironment& env) {
+  return env.fromGenerator(1'000'000, [](int64_t index) { return index; }, 1e-5);
+}
+
+/// Waits until every task runs.
+void awaitRunning(ExecutionContext& context, JobMaster& master) {
+  for (;;) {
+    const auto reply = master.requestSnapshot();
+    context.wait(WaitReason::kInputOrMail, {&reply->ready()});
+    const JobSnapshot now = reply->take();
+    if (now.status == JobStatus::kRunning &&
+        std::all_of(now.tasks.begin(), now.tasks.end(), [](const auto& task) { return task.current.state == ExecutionState::kRunning; }))
+      return;
+    context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + Millis(1)));
+  }
+}
+
+/// Nanoseconds of each checkpoint; in between everybody falls asleep.
+std::vector<uint64_t> takeCheckpoints(Jobs& jobs, const StreamExecutionEnvironment& env) {
+  std::vector<uint64_t> times;
+  jobs.run(env, [&](ExecutionContext& context, MiniCluster&, JobMaster& master) {
+    awaitRunning(context, master);
+    for (int i = -2; i < kCheckpoints; ++i) {
+      struct Shared {
+        Signal done{"done"};
+        uint64_t start = 0, end = 0;
+        bool completed = false;
+      };
+      const auto shared = std::make_shared<Shared>();
+      context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + Millis(3)));
+      master.withCoordinator([shared](CheckpointCoordinator* coordinator) {
+        shared->start = now_ns();
+        coordinator->triggerCheckpoint(SnapshotType::kCheckpoint, [shared](const CheckpointOutcome& outcome) {
+          shared->end = now_ns();
+          shared->completed = std::holds_alternative<std::shared_ptr<const CompletedCheckpoint>>(outcome);
+          shared->done.set();
+        });
+      });
+      context.wait(WaitReason::kInputOrMail, {&shared->done});
+      if (!shared->completed) Jobs::exitWith("a checkpoint failed");
+      if (i >= 0) times.push_back(shared->end - shared->start);  // the first ones make folders and threads
+    }
+  });
+  return times;
+}
+
+void threeStagesOfFour(benchmark::State& state) {
+  const bool sync = state.range(0) != 0;
+  Jobs jobs;
+  Pairs pairs;
+  for (auto _ : state) {
+    ScratchFolder folder;
+    cpu_set_t cpus;
+    pthread_getaffinity_np(pthread_self(), sizeof cpus, &cpus);
+    const double file = quantile(create_rename_ns(folder.path() + "/f", 300), 0.5);
+    const double wakeUp = quantile(futex_ns(2'000), 0.5);
+    pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+    auto env = environment(folder, sync);
+    env.setParallelism(4);
+    idleSource(env).rebalance().map([](int64_t x) { return x; }).rebalance().addSink([](int64_t) {});
+    const auto times = takeCheckpoints(jobs, env);
+    const double weir = quantile(times, 0.5);
+    pairs.add(weir / 1e3, (file + 3 * wakeUp) / 1e3);
+    state.SetIterationTime(weir / 1e9);
+    state.counters["file_us"] = file / 1e3;
+    state.counters["wake_up_us"] = wakeUp / 1e3;
+    state.counters["p99_us"] = quantile(times, 0.99) / 1e3;
+  }
+  pairs.report(state, "us", "limit_us");
+  state.SetLabel("executor: " + jobs.executor());
+}
+BENCHMARK(threeStagesOfFour)->ArgName("sync")->Arg(0)->Arg(1)->Iterations(5)->UseManualTime()->Unit(benchmark::kMicrosecond);
+
+/// us_per_task: what each task above 16 adds.
+void sourcesIntoOne(benchmark::State& state) {
+  const auto sources = static_cast<int32_t>(state.range(0));
+  Jobs jobs;
+  const auto measure = [&](int32_t parallelism) {
+    ScratchFolder folder;
+    auto env = environment(folder, false);
+    auto source = idleSource(env);
+    source.setParallelism(parallelism);
+    source.rebalance().addSink([](int64_t) {}).setParallelism(1);
+    return quantile(takeCheckpoints(jobs, env), 0.5) / 1e3;
+  };
+  std::vector<double> few, many, perTask;
+  for (auto _ : state) {
+    few.push_back(measure(16));
+    many.push_back(measure(sources));
+    perTask.push_back((many.back() - few.back()) / (sources - 16));
+    state.SetIterationTime(many.back() / 1e6);
+  }
+  state.counters["us"] = median(many);
+  state.counters["us_of_16"] = median(few);
+  state.counters["us_per_task"] = median(perTask);
+  state.SetLabel("executor: " + jobs.executor());
+}
+BENCHMARK(sourcesIntoOne)->Arg(128)->Arg(512)->Iterations(kForNumbers ? 5 : 1)->UseManualTime()->Unit(benchmark::kMicrosecond);
+
+/// A region of twelve tasks without state, restarted without delay: from the failure of one task until all run again.
+void restartOfARegion(benchmark::State& state) {
+  Jobs jobs;
+  StreamExecutionEnvironment env;
+  env.configure("restart-strategy.type", "fixed-delay")
+      .configure("restart-strategy.fixed-delay.attempts", "1000000")
+      .configure("restart-strategy.fixed-delay.delay", "0 ms");
+  env.setParallelism(4);
+  idleSource(env).rebalance().map([](int64_t x) { return x; }).name("victim").rebalance().addSink([](int64_t) {});
+  std::vector<uint64_t> times;
+  jobs.run(env, [&](ExecutionContext& context, MiniCluster& cluster, JobMaster& master) {
+    awaitRunning(context, master);
+    int64_t restarts = 0;
+    for (auto _ : state) {
+      context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + Millis(5)));
+      const uint64_t start = now_ns();
+      if (!cluster.failSubtask(context, "victim", 1, std::make_shared<Throwable>("java.lang.Exception", "benchmark")))
+        Jobs::exitWith("there was nothing to fail");
+      ++restarts;
+      for (;;) {
+        const auto reply = master.requestSnapshot();
+        context.wait(WaitReason::kInputOrMail, {&reply->ready()});
+        const JobSnapshot now = reply->take();
+        if (now.restarts == restarts && now.status == JobStatus::kRunning &&
+            std::all_of(now.tasks.begin(), now.tasks.end(), [](const auto& t) { return t.current.state == ExecutionState::kRunning; }))
+          break;
+        context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + std::chrono::microseconds(100)));
+      }
+      times.push_back(now_ns() - start);
+      state.SetIterationTime(static_cast<double>(times.back()) / 1e9);
+    }
+  });
+  state.counters["ms"] = quantile(times, 0.5) / 1e6;
+  state.counters["p99_ms"] = quantile(times, 0.99) / 1e6;
+  state.SetLabel("executor: " + jobs.executor());
+}
+BENCHMARK(restartOfARegion)->Iterations(kForNumbers ? 50 : 2)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace weir::bench

@@ -1,0 +1,45 @@
+#include "support/keyed_sum_limit.h"
+
+#ifdef WEIR_LIMITS
+
+#define main hashagg_main
+#include "limits/hashagg.cpp"
+#undef main
+
+namespace weir::bench {
+namespace {
+
+/// The limits pin the thread that calls them; what is measured after them must not inherit that.
+template <class F>
+double unpinnedAfter(F f) {
+  cpu_set_t before;
+  pthread_getaffinity_np(pthread_self(), sizeof before, &before);
+  const double rate = f();
+  pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+  return rate;
+}
+
+}  // namespace
+
+std::optional<double> keyedSumOfTwoThreads(uint64_t records) {
+  return unpinnedAfter([&] { return run<EmitAbsl, true, true>(records); });
+}
+std::optional<double> keyedSumChained(uint64_t records) {
+  return unpinnedAfter([&] {
+    pin(0);
+    return chained_string(records);
+  });
+}
+
+}  // namespace weir::bench
+
+#else
+
+namespace weir::bench {
+
+std::optional<double> keyedSumOfTwoThreads(uint64_t) { return std::nullopt; }
+std::optional<double> keyedSumChained(uint64_t) { return std::nullopt; }
+
+}  // namespace weir::bench
+
+#endif
