@@ -3,6 +3,7 @@
 #include "weir/base/memory_file_system.h"
 #include "weir/checkpoint/checkpoint_files.h"
 #include "weir/config/checkpointing_options.h"
+#include "weir/config/rest_options.h"
 #include "weir/config/restart_options.h"
 #include "weir/config/weir_options.h"
 
@@ -40,6 +41,9 @@ Result<CheckpointCoordinatorConfiguration> readCheckpointing(const Configuration
   WEIR_ASSIGN(const auto retention, c.get(kExternalizedCheckpointRetention));
   options.retention = retentionOf(retention);
   WEIR_ASSIGN(options.numRetained, c.get(kMaxRetainedCheckpoints));
+  WEIR_ASSIGN(options.historySize, c.get(kWebCheckpointsHistory));
+  WEIR_ASSIGN(const auto savepoints, c.getOptional(kSavepointDirectory));
+  options.savepointDirectory = savepoints.value_or("");
   WEIR_TRY(options.validate());
   return options;
 }

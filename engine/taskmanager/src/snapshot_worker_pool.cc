@@ -2,13 +2,14 @@
 
 namespace weir {
 
-void SnapshotWorkerPool::start(Executor& executor, const ActorOptions& options, int workers) {
+void SnapshotWorkerPool::start(Executor& executor, const ActorOptions& options, int workers, std::shared_ptr<void> answersTo) {
   for (int i = 0; i < workers; ++i) {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
     ActorOptions own = options;
     own.name += " " + std::to_string(i);
-    worker.actor =
-        executor.spawn(std::move(own), [self = shared_from_this(), &worker](ExecutionContext& context) { self->run(context, worker); });
+    worker.actor = executor.spawn(std::move(own), [self = shared_from_this(), answersTo, &worker](ExecutionContext& context) {
+      self->run(context, worker);
+    });
   }
 }
 

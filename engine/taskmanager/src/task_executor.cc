@@ -47,7 +47,7 @@ ActorOptions TaskExecutor::actorOptions(std::string name) const {
 
 void TaskExecutor::start() {
   flusher_->start(world_.executor, actorOptions("output flusher " + options_.id));
-  snapshots_->start(world_.executor, actorOptions("snapshot worker " + options_.id), options_.snapshotWorkers);
+  snapshots_->start(world_.executor, actorOptions("snapshot worker " + options_.id), options_.snapshotWorkers, shared_from_this());
   world_.executor.spawn(actorOptions("task executor " + options_.id),
                         [self = shared_from_this()](ExecutionContext& context) { self->run(context); });
 }

@@ -130,7 +130,10 @@ void AsyncCheckpoint::run(ExecutionContext& context) {
   auto state = write(context);
   State expected = State::kRunning;
   if (!state_.compare_exchange_strong(expected, State::kCompleted)) {  // aborted meanwhile: what was written is of no use
-    if (state.has_value()) finishMetrics(context, state->get());
+    if (state.has_value()) {
+      finishMetrics(context, state->get());
+      if (storage_) context.blocking([&] { storage_->discardAborted(checkpoint_.checkpointId, options_.location, **state); });
+    }
     responder_.reportCheckpointMetrics(attempt_, checkpoint_.checkpointId, metrics_);
     return;
   }
@@ -160,9 +163,17 @@ Result<std::shared_ptr<TaskStateSnapshot>> AsyncCheckpoint::write(ExecutionConte
 
 Result<std::shared_ptr<TaskStateSnapshot>> AsyncCheckpoint::writeFiles() {
   auto state = std::make_shared<TaskStateSnapshot>();
+  if (auto written = writeInto(*state); written.has_error()) {
+    storage_->discardAborted(checkpoint_.checkpointId, options_.location, *state);
+    return written.error();
+  }
+  return state;
+}
+
+Result<void> AsyncCheckpoint::writeInto(TaskStateSnapshot& state) {
   const auto factory = storage_->resolveCheckpointLocation(checkpoint_.checkpointId, options_.location);
   for (OperatorSnapshot& snapshot : snapshots_) {
-    OperatorSubtaskState& operatorState = state->operators[snapshot.id];
+    OperatorSubtaskState& operatorState = state.operators[snapshot.id];
     if (snapshot.keyed) {
       WEIR_ASSIGN(auto handle, snapshot.keyed->write(*factory));
       if (handle) operatorState.managedKeyed.push_back(std::move(*handle));
@@ -172,7 +183,7 @@ Result<std::shared_ptr<TaskStateSnapshot>> AsyncCheckpoint::writeFiles() {
       if (handle) operatorState.managedOperator.push_back(std::move(*handle));
     }
   }
-  return state;
+  return {};
 }
 
 void AsyncCheckpoint::finishMetrics(ExecutionContext& context, const TaskStateSnapshot* state) {

@@ -60,7 +60,14 @@ class FsCheckpointStorage::Output final : public CheckpointStateOutput {
   Result<void> flush() {
     if (!file_) {
       if (folder_.has_error()) return folder_.error();
-      WEIR_ASSIGN(file_, storage_.files_.create(path(), Create::kNew));
+      auto created = storage_.files_.create(path(), Create::kNew);
+      if (created.has_error() && created.error().code == ErrorCode::kNotFound) {
+        // The checkpoint expired and its folder went. The task does not know and answers late, as in Flink, whose files make their folders.
+        WEIR_TRY(storage_.files_.createDirectories(*folder_));
+        created = storage_.files_.create(path(), Create::kNew);
+      }
+      if (created.has_error()) return created.error();
+      file_ = std::move(*created);
     }
     if (!buffer_.empty()) WEIR_TRY(file_->append(buffer_));
     buffer_.clear();
@@ -178,6 +185,13 @@ std::shared_ptr<CheckpointStreamFactory> FsCheckpointStorage::resolveCheckpointL
                                                                                         std::span<const uint8_t> location) {
   return std::make_shared<Factory>(*this,
                                    location.empty() ? Result<std::string>(checkpointFolder(checkpointId)) : decodeLocation(location));
+}
+
+void FsCheckpointStorage::discardAborted(int64_t checkpointId, std::span<const uint8_t> location, const TaskStateSnapshot& state) {
+  for (const auto& [id, op] : state.operators) (void)discard(op);  // what cannot be removed now goes with the job's folder
+  const auto folder = location.empty() ? Result<std::string>(checkpointFolder(checkpointId)) : decodeLocation(location);
+  if (folder.has_error()) return;
+  if (const auto left = files_.list(*folder); left.has_value() && left->empty()) (void)files_.removeAll(*folder);
 }
 
 Result<std::unique_ptr<CheckpointStateInput>> FsCheckpointStorage::open(const StreamHandle& handle) {

@@ -103,6 +103,19 @@ TEST_F(FsCheckpointStorageTest, SmallStateStaysInsideAndLargerStateBecomesAFile)
   EXPECT_EQ(readAll(*storage, shared).value().size(), 30000u);
 }
 
+TEST_F(FsCheckpointStorageTest, ATaskThatIsLateForADiscardedCheckpointMakesItsFolderAnewAndCanTakeItBack) {
+  ASSERT_TRUE(storage->initializeCheckpoint(1).has_value());
+  ASSERT_TRUE(storage->discardCheckpoint(1).has_value());
+  TaskStateSnapshot late, later;
+  late.operators[OperatorID::of(5, 6)] = operatorWith(write(1, 30000).value()).subtasks[0];
+  later.operators[OperatorID::of(5, 6)] = operatorWith(write(1, 30000).value()).subtasks[0];
+  EXPECT_EQ(allFiles().size(), 2u);
+  storage->discardAborted(1, {}, late);
+  EXPECT_EQ(allFiles().size(), 1u) << "the other task's file is none of its business";
+  storage->discardAborted(1, {}, later);
+  EXPECT_FALSE(memory.exists(folder(1))) << "the last one takes the folder along";
+}
+
 TEST_F(FsCheckpointStorageTest, AnOutputThatIsNotFinishedLeavesNoFile) {
   ASSERT_TRUE(storage->initializeCheckpoint(1).has_value());
   {

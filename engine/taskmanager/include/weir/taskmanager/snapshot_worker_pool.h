@@ -17,8 +17,9 @@ namespace weir {
 /// is dropped.
 class SnapshotWorkerPool final : public SnapshotWorkers, public std::enable_shared_from_this<SnapshotWorkerPool> {
  public:
-  /// `options.name` gets a number per worker. The actors keep the pool alive until stop().
-  void start(Executor& executor, const ActorOptions& options, int workers);
+  /// `options.name` gets a number per worker. The actors keep the pool alive until they have ended, and with it `answersTo`: what a
+  /// snapshot that is still being written reports to.
+  void start(Executor& executor, const ActorOptions& options, int workers, std::shared_ptr<void> answersTo = nullptr);
   void submit(std::function<void(ExecutionContext&)> work) override;
   void stop();
 

@@ -49,6 +49,11 @@ class CheckpointWorkerStorage {
   /// `location` is the reference of the barrier's options: empty for the default (`chk-<id>` of this job).
   virtual std::shared_ptr<CheckpointStreamFactory> resolveCheckpointLocation(int64_t checkpointId, std::span<const uint8_t> location) = 0;
   virtual Result<std::unique_ptr<CheckpointStateInput>> open(const StreamHandle& handle) = 0;
+  /// Removes what a task has written for a checkpoint that nobody waits for any more. Its folder may have gone before, and have been made
+  /// anew by the write. Shared files stay: they are the registry's business.
+  virtual void discardAborted(int64_t checkpointId, std::span<const uint8_t> location, const TaskStateSnapshot& state) {
+    (void)checkpointId, (void)location, (void)state;
+  }
 };
 
 /// Writes and disposes whole checkpoints: the coordinator's view. Blocking; used on an I/O actor. Flink: CheckpointStorageCoordinatorView,

@@ -32,6 +32,7 @@ class AsyncCheckpoint {
   enum class State { kRunning, kCompleted, kDiscarded };
   Result<std::shared_ptr<TaskStateSnapshot>> write(ExecutionContext& context);
   Result<std::shared_ptr<TaskStateSnapshot>> writeFiles();
+  Result<void> writeInto(TaskStateSnapshot& state);
   void finishMetrics(ExecutionContext& context, const TaskStateSnapshot* state);
 
   // Copies, not the environment: a worker may still write when the task has gone.

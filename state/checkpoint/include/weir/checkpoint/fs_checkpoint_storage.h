@@ -37,6 +37,7 @@ class FsCheckpointStorage final : public CheckpointWorkerStorage, public Checkpo
 
   std::shared_ptr<CheckpointStreamFactory> resolveCheckpointLocation(int64_t checkpointId, std::span<const uint8_t> location) override;
   Result<std::unique_ptr<CheckpointStateInput>> open(const StreamHandle& handle) override;
+  void discardAborted(int64_t checkpointId, std::span<const uint8_t> location, const TaskStateSnapshot& state) override;
 
   Result<void> initializeBaseLocations() override;
   Result<void> initializeCheckpoint(int64_t checkpointId) override;
