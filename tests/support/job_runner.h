@@ -6,6 +6,7 @@
 
 #include "weir/api/mini_cluster.h"
 #include "weir/api/stream_execution_environment.h"
+#include "weir/base/faulty_file_system.h"
 #include "weir/base/log_sinks.h"
 #include "weir/base/memory_file_system.h"
 #include "weir/base/pool_executor.h"
@@ -14,10 +15,12 @@
 
 namespace weir {
 
-/// Runs programs on a MiniCluster in memory: files and log are its own, so that a test sees exactly what its job did.
+/// Runs programs on a MiniCluster in memory: files and log are its own, so that a test sees exactly what its job did. The files can be made
+/// slow, failing or full.
 class JobRunner {
  public:
-  explicit JobRunner(std::unique_ptr<Executor> executor) : executor_(std::move(executor)), log_(executor_->clock()) {}
+  explicit JobRunner(std::unique_ptr<Executor> executor, LogLevel level = LogLevel::kInfo)
+      : executor_(std::move(executor)), log_(executor_->clock(), level) {}
 
   static std::unique_ptr<Executor> threads() { return std::make_unique<ThreadExecutor>(); }
   static std::unique_ptr<Executor> pool() { return std::make_unique<PoolExecutor>(); }
@@ -55,14 +58,17 @@ class JobRunner {
     return result;
   }
 
-  World world() { return {*executor_, files_, log_}; }
+  World world() { return {*executor_, faulty_, log_}; }
   MemoryFileSystem& files() { return files_; }
+  FileFaults& faults() { return faults_; }
   MemoryLogSink& log() { return log_; }
   Executor& executor() { return *executor_; }
 
  private:
   std::unique_ptr<Executor> executor_;
   MemoryFileSystem files_;
+  FileFaults faults_;
+  FaultyFileSystem faulty_{files_, faults_, waitIn()};
   MemoryLogSink log_;
 };
 
