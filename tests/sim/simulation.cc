@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kDirectory = "/checkpoints";
 /// Virtual time after which a job that is left alone should long have ended.
-constexpr Nanos kPatience = std::chrono::seconds(60);
+constexpr Nanos kPatience = std::chrono::minutes(2);
 
 SimulationOptions executorOptions(const Scenario& scenario) {
   SimulationOptions options;

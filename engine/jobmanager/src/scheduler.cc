@@ -97,13 +97,16 @@ void Scheduler::deploy(const std::vector<int32_t>& tasks) {
     if (!slot) return waitForSlots(tasks);
     places_[task] = *slot;
   }
+  std::vector<int32_t> deployed;
   for (const int32_t task : tasks) {
     if (graph_.task(task).current.state != S::kScheduled) continue;
     const Slot& slot = places_[task];
     graph_.assignSlot(task, slot.allocation, slot.gateway->location());
     graph_.transition(task, S::kDeploying);
-    slot.gateway->submitTask(graph_.deploymentOf(task));
+    deployed.push_back(task);
   }
+  // Consumers first: when a source begins to run, all others of its TaskManager have the buffers that they require. Flink: sources first.
+  for (size_t i = deployed.size(); i-- > 0;) places_[deployed[i]].gateway->submitTask(graph_.deploymentOf(deployed[i]));
 }
 
 void Scheduler::waitForSlots(const std::vector<int32_t>& tasks) {

@@ -9,18 +9,44 @@ namespace {
 
 }  // namespace
 
+LocalTaskNetwork::~LocalTaskNetwork() { dropPools(); }
+
+void LocalTaskNetwork::dropPools() {
+  for (const auto& pool : pools_)
+    if (pool) pool->lazyDestroy();
+  pools_.clear();
+}
+
+Result<void> LocalTaskNetwork::makePool(const LocalBufferPoolOptions& options) {
+  WEIR_ASSIGN(auto pool, buffers_->createBufferPool(options));
+  pools_.push_back(std::move(pool));
+  return {};
+}
+
+void LocalTaskNetwork::reserve(const TaskEnvironment& environment) {
+  reserved_ = [&]() -> Result<void> {
+    for (const auto& partition : environment.partitions)
+      WEIR_TRY(makePool(LocalBufferPoolOptions::forResultPartition(partition->subpartitionCount(), options_.buffers)));
+    for (size_t i = 0; i < environment.gates.size(); ++i) WEIR_TRY(makePool(LocalBufferPoolOptions::forInputGate(options_.buffers)));
+    return {};
+  }();
+}
+
 void LocalTaskNetwork::setUp(TaskEnvironment& environment, ExecutionContext& context) {
+  if (reserved_.has_error()) throwIo(reserved_.error());
+  auto pool = pools_.begin();
   for (const auto& partition : environment.partitions) {
-    auto pool = buffers_->createBufferPool(LocalBufferPoolOptions::forResultPartition(partition->subpartitionCount(), options_.buffers));
-    if (pool.has_error()) throwIo(pool.error());
-    partition->setup(context, std::move(*pool));
+    partition->setup(context, std::move(*pool++));
     board_->add(partition);
   }
   for (const auto& gate : environment.gates) {
-    auto pool = buffers_->createBufferPool(LocalBufferPoolOptions::forInputGate(options_.buffers));
-    if (pool.has_error()) throwIo(pool.error());
-    if (const auto result = gate->setup(context, std::move(*pool)); result.has_error()) throwIo(result.error());
+    if (const auto result = gate->setup(context, std::move(*pool++)); result.has_error()) throwIo(result.error());
   }
+}
+
+void LocalTaskNetwork::awaitBuffers(TaskEnvironment& environment, ExecutionContext& context) {
+  for (const auto& partition : environment.partitions)
+    if (const auto secured = partition->pool().awaitSecured(context); secured.has_error()) throwIo(secured.error());
 }
 
 void LocalTaskNetwork::requestPartitions(InputGate& gate, ExecutionContext& context) {
@@ -44,6 +70,7 @@ void LocalTaskNetwork::release(TaskEnvironment& environment, std::shared_ptr<con
     partition->close();
   }
   for (const auto& gate : environment.gates) gate->close();
+  dropPools();
 }
 
 std::vector<std::shared_ptr<ResultPartition>> LocalTaskNetwork::partitionsOf(const TaskDeployment& deployment,

@@ -159,6 +159,7 @@ std::shared_ptr<Task> TaskExecutor::makeTask(const Job& job, TaskDeployment d) {
                                                                        .restore = d.restore});
   environment->partitions = LocalTaskNetwork::partitionsOf(d, environment->taskName());
   environment->gates = network->gatesOf(d, environment->taskName());
+  network->reserve(*environment);
   TaskStateListener& listener = *this;
   const JobGraph& graph = *job.connection.graph;
   const auto& factory = graph.vertex(graph.indexOf(d.attempt.vertex)).factory;

@@ -13,13 +13,15 @@ LocalBufferPool::~LocalBufferPool() {
 }
 
 bool LocalBufferPool::updateAvailability() {
-  if (free_.empty() && requested_ < size_ && !destroyed_) {
+  if (free_.empty() && requested_ < size_ && secured_ && !destroyed_) {
+    using Claim = NetworkBufferPool::Claim;
+    const Claim claim = requested_ < options_.required ? Claim::kOwed : Claim::kSurplus;
     MemorySegment* next = nullptr;
     if (!subscribed_) {
-      next = network_->takeOrSubscribe(shared_from_this());
+      next = network_->takeOrSubscribe(shared_from_this(), claim);
       subscribed_ = next == nullptr;
     } else {
-      next = network_->tryTake();
+      next = network_->tryTake(claim);
     }
     if (next) {
       free_.push_back(next);
@@ -69,6 +71,31 @@ BufferBuilder LocalBufferPool::requestBufferBuilderBlocking(ExecutionContext& co
 Buffer LocalBufferPool::requestBuffer() {
   MemorySegment* segment = takeSegment(-1);
   return segment ? Buffer::adopt(segment, 0, 0, DataType::DATA_BUFFER) : Buffer();
+}
+
+bool LocalBufferPool::isSecured() const {
+  Lock lock(mutex_);
+  return secured_;
+}
+
+bool LocalBufferPool::onSecured() {
+  {
+    Lock lock(mutex_);
+    if (destroyed_) return false;
+    secured_ = true;
+    (void)updateAvailability();
+  }
+  available_.set();
+  return true;
+}
+
+Result<void> LocalBufferPool::awaitSecured(ExecutionContext& context) {
+  const Deadline deadline = Deadline::work(context.clock().monotonic() + network_->requestTimeout());
+  while (true) {
+    available_.reset();
+    if (isSecured() || isDestroyed()) return {};
+    if (context.wait(WaitReason::kSetupBuffers, {&available_}, deadline) == WaitOutcome::kDeadline) return network_->timeoutError();
+  }
 }
 
 Result<void> LocalBufferPool::reserveFirstSegment(ExecutionContext& context) {
@@ -146,10 +173,12 @@ bool LocalBufferPool::setNumBuffers(int32_t size) {
 
 void LocalBufferPool::lazyDestroy() {
   std::deque<std::shared_ptr<BufferListener>> listeners;
+  int32_t owed;
   {
     Lock lock(mutex_);
     if (destroyed_) return;
     destroyed_ = true;
+    owed = secured_ ? std::max(0, options_.required - requested_) : 0;
     for (MemorySegment* segment : free_) (void)network_->give(segment);
     requested_ -= static_cast<int32_t>(free_.size());
     free_.clear();
@@ -159,7 +188,7 @@ void LocalBufferPool::lazyDestroy() {
   }
   for (const auto& listener : listeners) listener->notifyBufferDestroyed();
   available_.set();
-  network_->remove(*this);
+  network_->remove(*this, owed);
 }
 
 bool LocalBufferPool::isDestroyed() const {

@@ -74,9 +74,22 @@ Result<std::shared_ptr<LocalBufferPool>> NetworkBufferPool::createBufferPool(con
   WEIR_TRY(reserve(options.required));
   std::shared_ptr<LocalBufferPool> pool(new LocalBufferPool(shared_from_this(), options));
   pools_.push_back(pool);
-  (void)pool->setNumBuffers(options.required);  // fetches the first segment; nobody waits for it yet
+  bool secured;
+  {
+    Lock freeLock(mutex_);
+    secured = unsecured_.empty() && secureLocked(*pool);
+    if (!secured) unsecured_.push_back(pool);
+  }
+  if (secured) (void)pool->onSecured();  // fetches the first segment; nobody waits for it yet
   redistribute(std::move(lock));
   return pool;
+}
+
+bool NetworkBufferPool::secureLocked(const LocalBufferPool& pool) {
+  const int32_t required = pool.options().required;
+  if (static_cast<int32_t>(free_.size()) - owed_ < required) return false;
+  owed_ += required;
+  return true;
 }
 
 void NetworkBufferPool::redistribute(Lock factoryLock) {
@@ -106,48 +119,69 @@ void NetworkBufferPool::redistribute(Lock factoryLock) {
   notifyListeners();
 }
 
-void NetworkBufferPool::remove(LocalBufferPool& pool) {
+void NetworkBufferPool::remove(LocalBufferPool& pool, int32_t owed) {
   Lock lock(factoryMutex_);
   std::erase_if(pools_, [&](const auto& weak) { return weak.expired() || weak.lock().get() == &pool; });
   required_ -= pool.options().required;
   {
     Lock freeLock(mutex_);
+    owed_ -= owed;
+    std::erase_if(unsecured_, [&](const auto& waiting) { return waiting.get() == &pool; });
     std::erase_if(waiting_, [&](const auto& listener) { return listener.get() == static_cast<GlobalPoolListener*>(&pool); });
   }
   redistribute(std::move(lock));
 }
 
-MemorySegment* NetworkBufferPool::tryTake() {
-  Lock lock(mutex_);
-  if (free_.empty()) return nullptr;
+MemorySegment* NetworkBufferPool::takeLocked(Claim claim) {
+  if (claim == Claim::kOwed) {
+    --owed_;
+  } else if (static_cast<int32_t>(free_.size()) <= owed_ || !unsecured_.empty()) {
+    return nullptr;
+  }
+  WEIR_CHECK(!free_.empty(), "segments are owed that are not there");
   MemorySegment* segment = free_.back();
   free_.pop_back();
   return segment;
 }
 
-MemorySegment* NetworkBufferPool::takeOrSubscribe(const std::shared_ptr<GlobalPoolListener>& listener) {
+MemorySegment* NetworkBufferPool::tryTake(Claim claim) {
   Lock lock(mutex_);
-  if (free_.empty()) {
-    waiting_.push_back(listener);
-    return nullptr;
-  }
-  MemorySegment* segment = free_.back();
-  free_.pop_back();
+  return takeLocked(claim);
+}
+
+MemorySegment* NetworkBufferPool::takeOrSubscribe(const std::shared_ptr<GlobalPoolListener>& listener, Claim claim) {
+  Lock lock(mutex_);
+  MemorySegment* segment = takeLocked(claim);
+  if (!segment) waiting_.push_back(listener);
   return segment;
+}
+
+int32_t NetworkBufferPool::owedSegments() const {
+  Lock lock(mutex_);
+  return owed_;
 }
 
 bool NetworkBufferPool::give(MemorySegment* segment) {
   Lock lock(mutex_);
   free_.push_back(segment);
-  return !waiting_.empty();
+  return !waiting_.empty() || !unsecured_.empty();
 }
 
 void NetworkBufferPool::notifyListeners() {
   std::vector<std::shared_ptr<GlobalPoolListener>> listeners;
+  std::vector<std::shared_ptr<LocalBufferPool>> secured;
   {
     Lock lock(mutex_);
-    if (free_.empty()) return;
-    listeners.swap(waiting_);
+    while (!unsecured_.empty() && secureLocked(*unsecured_.front())) {
+      secured.push_back(std::move(unsecured_.front()));
+      unsecured_.pop_front();
+    }
+    if (!free_.empty()) listeners.swap(waiting_);
+  }
+  for (const auto& pool : secured) {
+    if (pool->onSecured()) continue;
+    Lock lock(mutex_);
+    owed_ -= pool->options().required;
   }
   for (const auto& listener : listeners) listener->onSegmentAvailable();
 }
@@ -170,7 +204,7 @@ Result<void> NetworkBufferPool::takeBlocking(ExecutionContext& context, int32_t 
   };
   for (int32_t taken = 0; taken < count;) {
     waiter->signal.reset();
-    if (MemorySegment* segment = takeOrSubscribe(waiter)) {
+    if (MemorySegment* segment = takeOrSubscribe(waiter, Claim::kSurplus)) {
       into.push_back(segment);
       ++taken;
       continue;

@@ -66,6 +66,59 @@ TEST(LocalBufferPool, RefusesBeyondTheOverdraft) {
   EXPECT_EQ(pools.local->requested(), 3);
 }
 
+TEST(LocalBufferPool, GetsAsOverdraftOrSurplusOnlyWhatNobodyIsOwed) {
+  Pools pools(5, {.required = 1, .max = 3, .maxOverdraft = 20});
+  auto one = pools.take();
+  const auto other = pools.network->createBufferPool({.required = 3, .max = 3}).value();
+  EXPECT_TRUE(other->isSecured());
+  EXPECT_EQ(pools.network->owedSegments(), 2);
+  auto two = pools.take();
+  EXPECT_TRUE(two.isOpen()) << "fetched before the other pool was there";
+  EXPECT_FALSE(pools.take().isOpen()) << "the last two are the other pool's";
+  EXPECT_EQ(pools.network->availableSegments(), 2);
+  auto a = other->requestBufferBuilder(), b = other->requestBufferBuilder(), c = other->requestBufferBuilder();
+  EXPECT_TRUE(c.isOpen());
+  EXPECT_EQ(pools.network->owedSegments(), 0);
+  other->lazyDestroy();
+}
+
+TEST(LocalBufferPool, ThatComesWhenOthersHoldTheSurplusWaitsForIt) {
+  SimulatedExecutor executor;
+  executor.run("test", [&](ExecutionContext& context) {
+    const auto network = NetworkBufferPool::create(4, 64, Millis(500)).value();
+    const auto early = network->createBufferPool({.required = 1, .max = 4}).value();
+    std::vector<BufferBuilder> held;
+    for (int i = 0; i < 4; ++i) held.push_back(early->requestBufferBuilder());
+    const auto late = network->createBufferPool({.required = 3, .max = 3}).value();
+    const auto failed = late->awaitSecured(context);
+    ASSERT_TRUE(failed.has_error());
+    EXPECT_EQ(failed.error().message.substr(0, 54), "Timeout triggered when requesting exclusive buffers: T");
+    const auto reader = executor.spawn({.name = "reader"}, [&](ExecutionContext& own) {
+      while (held.size() > 1) {
+        own.wait(WaitReason::kInputOrMail, {}, Deadline::work(own.clock().monotonic() + Millis(100)));
+        EXPECT_FALSE(late->isSecured());
+        held.pop_back();
+      }
+    });
+    EXPECT_TRUE(late->awaitSecured(context).has_value());
+    EXPECT_EQ(held.size(), 1u);
+    EXPECT_EQ(network->owedSegments(), 2) << "one is in hand";
+    held.clear();
+    early->lazyDestroy();
+    late->lazyDestroy();
+  });
+}
+
+TEST(LocalBufferPool, DestroyedWhileItWaitsInLineLeavesTheLine) {
+  Pools pools(4, {.required = 1, .max = 4});
+  auto one = pools.take(), two = pools.take(), three = pools.take();
+  const auto waiting = pools.network->createBufferPool({.required = 3, .max = 3}).value();
+  EXPECT_FALSE(waiting->isSecured());
+  waiting->lazyDestroy();
+  EXPECT_EQ(pools.network->owedSegments(), 0);
+  EXPECT_TRUE(pools.take().isOpen()) << "the surplus is free again";
+}
+
 TEST(LocalBufferPool, GivesNoOverdraftWhileBelowItsSize) {
   Pools pools(2, {.required = 1, .max = 2, .maxOverdraft = 20});
   MemorySegment* borrowed = pools.network->tryTake();

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -32,6 +33,7 @@ class PoolModel {
     orphans_.clear();
     EXPECT_EQ(network_->availableSegments(), total_);
     EXPECT_EQ(network_->requiredSegments(), 0);
+    EXPECT_EQ(network_->owedSegments(), 0);
   }
 
  private:
@@ -81,7 +83,10 @@ class PoolModel {
     if (builder.isOpen()) life.held.emplace_back(std::move(builder), subpartition);
   }
   void check() {
-    int32_t requested = 0, sizes = 0, required = 0;
+    int32_t requested = 0, sizes = 0, required = 0, owed = 0;
+    const int32_t owedNow = network_->owedSegments();
+    const auto unsecured = std::count_if(lives_.begin(), lives_.end(), [](const Life& life) { return !life.pool->isSecured(); });
+    ASSERT_LE(owedNow, network_->availableSegments());
     for (const Life& life : lives_) {
       const LocalBufferPool& pool = *life.pool;
       ASSERT_EQ(pool.requested(), pool.free() + static_cast<int32_t>(life.held.size()));
@@ -93,16 +98,20 @@ class PoolModel {
       for (const auto& [subpartition, count] : perSubpartition) capped += subpartition >= 0 && count >= pool.options().maxBuffersPerChannel;
       ASSERT_EQ(pool.cappedSubpartitions(), capped);
       ASSERT_EQ(pool.isAvailable(), pool.free() > 0 && capped == 0);
-      // Nobody sits on nothing while the global pool could help.
-      if (pool.free() == 0 && pool.requested() < pool.size()) {
-        ASSERT_EQ(network_->availableSegments(), 0);
+      // Nobody sits on nothing while the global pool could help: with what it is owed, or with what nobody is.
+      const bool served = pool.requested() >= pool.options().required && (unsecured > 0 || network_->availableSegments() == owedNow);
+      if (pool.isSecured() && pool.free() == 0 && pool.requested() < pool.size()) {
+        ASSERT_TRUE(served);
       }
+      if (pool.isSecured()) owed += std::max(0, pool.options().required - pool.requested());
+      else ASSERT_EQ(pool.requested(), 0);
       requested += pool.requested();
       sizes += pool.size();
       required += pool.options().required;
     }
     ASSERT_EQ(requested + static_cast<int32_t>(orphans_.size()) + network_->availableSegments(), total_);
     ASSERT_EQ(network_->requiredSegments(), required);
+    ASSERT_EQ(owedNow, owed);
     ASSERT_LE(sizes, total_);
   }
 

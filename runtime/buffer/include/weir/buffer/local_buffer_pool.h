@@ -52,6 +52,9 @@ class LocalBufferPool final : public BufferRecycler, public GlobalPoolListener, 
   BufferBuilder requestBufferBuilderBlocking(ExecutionContext& context, int32_t subpartition);
   /// A whole segment as a data buffer of size 0 that the receiver fills; empty if there is none.
   Buffer requestBuffer();
+  /// Returns when the pool is sure to get what it requires; waits for it as kSetupBuffers, up to the request timeout.
+  Result<void> awaitSecured(ExecutionContext& context);
+  bool isSecured() const;
   /// Returns when the pool holds a segment, in hand or in use; waits for it as kSetupBuffers, up to the request timeout. Done when a gate
   /// is set up, so that its channels cannot starve.
   Result<void> reserveFirstSegment(ExecutionContext& context);
@@ -80,6 +83,8 @@ class LocalBufferPool final : public BufferRecycler, public GlobalPoolListener, 
 
   void recycle(MemorySegment& segment) override;
   void onSegmentAvailable() override;
+  /// By the global pool: it has set aside what this one requires. False where this one was destroyed meanwhile.
+  bool onSecured();
 
  private:
   friend class NetworkBufferPool;
@@ -103,6 +108,7 @@ class LocalBufferPool final : public BufferRecycler, public GlobalPoolListener, 
   int32_t requested_ = 0;  ///< taken from the global pool and not returned
   int32_t capped_ = 0;     ///< subpartitions at maxBuffersPerChannel
   bool subscribed_ = false;
+  bool secured_ = false;
   bool destroyed_ = false;
   std::shared_ptr<LocalBufferPool> self_;  ///< destroyed, but segments are still out
 };

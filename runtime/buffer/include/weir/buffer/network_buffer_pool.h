@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <string>
@@ -56,7 +57,11 @@ class GlobalPoolListener {
 /// not a lock-free queue: local pools keep their segments, so it is touched rarely, and "take one or get in line" has to be one step. Life:
 /// shared; local pools hold it, and segments hold local pools, so it is gone when the last segment is back. Errors: too few segments for a
 /// requirement is a sentence with the keys to turn, as Flink prints it (an IOException there). Invariants: free + handed out = total; the
-/// sum of requirements never exceeds total.
+/// sum of requirements never exceeds total; free >= owed, which is what secured pools still lack of their requirements.
+///
+/// A pool is secured when its requirement can be met and from then on until it is destroyed; pools that come when others hold too much
+/// surplus wait for it in line, and nobody gets surplus meanwhile. In Flink overdraft or surplus may take the last segment that somebody
+/// requires, and a job whose tasks have just what they require may then stand still for ever.
 class NetworkBufferPool : public std::enable_shared_from_this<NetworkBufferPool>, private BufferRecycler {
  public:
   static constexpr uint32_t kDefaultSegmentSize = 32 * 1024;
@@ -82,24 +87,30 @@ class NetworkBufferPool : public std::enable_shared_from_this<NetworkBufferPool>
   int32_t requiredSegments() const;
   int32_t bufferPools() const;
 
+  int32_t owedSegments() const;
+
   // For local pools. ---------------------------------------------------------------------------------------------------------------
-  MemorySegment* tryTake();
+  /// What a segment is for: one that its taker is owed, or one that nobody is.
+  enum class Claim { kOwed, kSurplus };
+  MemorySegment* tryTake(Claim claim = Claim::kSurplus);
   /// Takes a segment, or puts `listener` in line and returns null: one step, so that no returned segment is missed.
-  MemorySegment* takeOrSubscribe(const std::shared_ptr<GlobalPoolListener>& listener);
+  MemorySegment* takeOrSubscribe(const std::shared_ptr<GlobalPoolListener>& listener, Claim claim);
   /// Puts a segment back. True if somebody is in line: the caller then calls notifyListeners() once it holds no lock.
   [[nodiscard]] bool give(MemorySegment* segment);
-  /// Asks everybody in line; who finds nothing gets in line again.
+  /// Secures pools that now can be, and asks everybody in line; who finds nothing gets in line again.
   void notifyListeners();
   Millis requestTimeout() const { return requestTimeout_; }
   /// What a request that waited in vain fails with.
   Error timeoutError() const;
-  /// `pool` is gone: its requirement is free again.
-  void remove(LocalBufferPool& pool);
+  /// `pool` is gone: its requirement is free again, of which it was owed `owed` segments.
+  void remove(LocalBufferPool& pool, int32_t owed);
 
  private:
   NetworkBufferPool(int32_t segments, uint32_t segmentSize, Millis requestTimeout, void* arena);
   void recycle(MemorySegment& segment) override;
   Result<void> reserve(int32_t count);
+  MemorySegment* takeLocked(Claim claim);
+  bool secureLocked(const LocalBufferPool& pool);
   Result<void> takeBlocking(ExecutionContext& context, int32_t count, std::vector<MemorySegment*>& into);
   std::string configDescription() const;
   /// Computes and sets all sizes, unlocks, and tells who became available.
@@ -117,6 +128,8 @@ class NetworkBufferPool : public std::enable_shared_from_this<NetworkBufferPool>
 
   mutable Mutex mutex_;
   std::vector<MemorySegment*> free_;
+  int32_t owed_ = 0;
+  std::deque<std::shared_ptr<LocalBufferPool>> unsecured_;  ///< oldest first
   std::vector<std::shared_ptr<GlobalPoolListener>> waiting_;
 };
 
