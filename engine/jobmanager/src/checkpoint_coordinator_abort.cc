@@ -144,20 +144,24 @@ void CheckpointCoordinator::clean(std::function<Result<void>()> work, int64_t ch
         }
         --cleaning_;
         pumpWanted_ = true;
-        maybeCleaned();
       });
 }
 
 void CheckpointCoordinator::maybeCleaned() {
-  if (!shutdown_ || cleaning_ > 0 || !cleaned_) return;
+  if (!shutdown_ || runningIo_ > 0 || !cleaned_) return;
   const auto cleaned = std::move(cleaned_);
   cleaned_ = nullptr;
   cleaned();
 }
 
 void CheckpointCoordinator::runIo(std::function<void()> work, std::function<void()> done) {
-  io_.run(std::move(work), [alive = std::weak_ptr<int>(alive_), done = std::move(done)] {
-    if (!alive.expired()) done();
+  ++runningIo_;
+  io_.run(std::move(work), [this, alive = std::weak_ptr<int>(alive_), done = std::move(done)] {
+    if (alive.expired()) return;
+    done();
+    if (alive.expired()) return;
+    --runningIo_;
+    maybeCleaned();
   });
 }
 

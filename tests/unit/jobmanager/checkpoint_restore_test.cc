@@ -170,6 +170,31 @@ TEST(AtTheEndOfAJob, WithNothingToCleanItIsDoneAtOnce) {
   EXPECT_TRUE(cleaned);
 }
 
+TEST(AtTheEndOfAJob, ItWaitsForTheFolderThatIsBeingMadeForACheckpoint) {
+  Job job(every(1h));
+  job.coordinator->triggerCheckpoint(SnapshotType::kCheckpoint, nullptr);
+  ASSERT_TRUE(job.io.workOne());
+  ASSERT_TRUE(job.storage->folders.contains(1));
+  bool cleaned = false;
+  job.coordinator->shutdown(JobEnd::kCanceled, [&] { cleaned = true; });
+  EXPECT_FALSE(cleaned) << "whoever is told ends the actor that deletes the folder";
+  job.io.drain();
+  EXPECT_TRUE(cleaned);
+  EXPECT_TRUE(job.storage->folders.empty());
+}
+
+TEST(AtTheEndOfAJob, ItWaitsForTheFilesOfALateAcknowledgement) {
+  Triggered job;
+  job.decline(1, 0);
+  job.ack(1, 1, stateIn("/checkpoints/job/chk-1/late"));
+  bool cleaned = false;
+  job.coordinator->shutdown(JobEnd::kCanceled, [&] { cleaned = true; });
+  EXPECT_FALSE(cleaned);
+  job.io.drain();
+  EXPECT_TRUE(cleaned);
+  EXPECT_TRUE(job.storage->discardedFiles.contains("/checkpoints/job/chk-1/late"));
+}
+
 TEST(Savepoint, APlainOneIsAlignedNotifiesNobodyAndSubsumesNothing) {
   auto config = every(1h);
   config.unalignedEnabled = true;

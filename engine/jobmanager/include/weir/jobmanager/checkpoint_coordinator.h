@@ -189,7 +189,8 @@ class CheckpointCoordinator {
   int64_t firstId_ = 1, nextId_ = 1;   ///< [firstId_, nextId_) were given out here
   std::optional<Nanos> lastCompletion_;
   int32_t cleaning_ = 0;
-  std::function<void()> cleaned_;  ///< after shutdown: called when cleaning_ is 0
+  int32_t runningIo_ = 0;
+  std::function<void()> cleaned_;  ///< after shutdown: called when no I/O runs, which may be making the folder of an aborted checkpoint
   bool triggering_ = false;
   bool shutdown_ = false;
   bool forceFull_ = false;  ///< restored without a claim: full snapshots until one completes
