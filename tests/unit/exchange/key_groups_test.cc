@@ -174,5 +174,18 @@ TEST(JavaHash, WhatFlinkRefusesIsNoKey) {
   static_assert(!Key<std::optional<int32_t>> && !Key<uint32_t> && !Key<const char*> && !Key<char>);
 }
 
+TEST(JavaHashTest, OfAStringIsThatOfItsCharactersAtEveryLength) {
+  std::string text, wide;
+  for (int size = 0; size <= 200; ++size) {
+    uint32_t expected = 0;
+    for (const char c : text) expected = 31 * expected + static_cast<uint8_t>(c);
+    EXPECT_EQ(javaHash(text), static_cast<int32_t>(expected)) << size;
+    EXPECT_EQ(javaHash(std::string_view(text)), static_cast<int32_t>(expected)) << size;
+    wide = text + "\u00e4";
+    EXPECT_EQ(javaHash(wide), static_cast<int32_t>(31 * expected + 0xe4)) << size;
+    text += static_cast<char>(1 + size * 37 % 127);
+  }
+}
+
 }  // namespace
 }  // namespace weir

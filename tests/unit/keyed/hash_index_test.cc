@@ -84,5 +84,16 @@ TEST(FastHash, DependsOnEveryByteAndOnTheLength) {
   EXPECT_EQ(hashes.size(), made);
 }
 
+TEST(FastHashTest, OfAStringAndOfAViewOfItAreTheSameAtEveryLength) {
+  std::string text;
+  for (int size = 0; size <= 200; ++size) {
+    std::string dirty(256, '\xff');
+    dirty.assign(text);
+    EXPECT_EQ(fastHash(text), fastHash(std::string_view(text))) << size;
+    EXPECT_EQ(fastHash(text), fastHash(dirty)) << size;
+    text += static_cast<char>('a' + size % 26);
+  }
+}
+
 }  // namespace
 }  // namespace weir

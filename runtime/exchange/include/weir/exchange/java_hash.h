@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include "weir/record/serializer.h"
+#include "weir/record/short_text.h"
 #include "weir/record/utf8.h"
 
 namespace weir {
@@ -88,7 +90,44 @@ inline int32_t javaHash(std::string_view text) {
   }
   return static_cast<int32_t>(hash);
 }
-inline int32_t javaHash(const std::string& text) { return javaHash(std::string_view(text)); }
+
+namespace detail {
+/// The hash of 16 ASCII characters, zeros behind the end of the text: a power of 31 too large for each zero.
+constexpr uint32_t hashOf16(uint64_t first, uint64_t second) { return hashOf8(first) * power31(8) + hashOf8(second); }
+
+/// How the hashes of the two blocks of a ShortText make its own. Its last block counts where it has more than 16 characters; the first one
+/// then without those that both have.
+struct ShortHash {
+  std::array<uint32_t, ShortText::kMaxSize + 1> first{}, last{};
+  std::array<uint64_t, ShortText::kMaxSize + 1> low{}, high{};
+  constexpr ShortHash() {
+    uint32_t inverse = 1;  // of 31, by Newton's iteration: every odd number has one modulo 2^32
+    for (int i = 0; i < 5; ++i) inverse *= 2 - 31 * inverse;
+    for (size_t size = 0; size <= ShortText::kMaxSize; ++size) {
+      const size_t alone = size > ShortText::kBlock ? size - ShortText::kBlock : size;
+      first[size] = size > ShortText::kBlock ? power31(16) : 1;
+      for (size_t zeros = alone; zeros < ShortText::kBlock; ++zeros) first[size] *= inverse;
+      last[size] = size > ShortText::kBlock ? 1 : 0;
+      low[size] = alone >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * alone) - 1;
+      high[size] = alone >= 16 ? ~uint64_t{0} : alone <= 8 ? 0 : (uint64_t{1} << 8 * (alone - 8)) - 1;
+    }
+  }
+};
+inline constexpr ShortHash kShortHash;
+}  // namespace detail
+
+inline int32_t javaHash(const std::string& text) {
+  if (__builtin_expect(ShortText::fits(text), 1)) {
+    const ShortText words(text);
+    if (__builtin_expect(words.isAscii(), 1)) {
+      const size_t size = text.size();
+      const uint32_t first = detail::hashOf16(words.word0() & detail::kShortHash.low[size], words.word1() & detail::kShortHash.high[size]);
+      const uint32_t last = detail::hashOf16(words.word2(), words.word3());
+      return static_cast<int32_t>(first * detail::kShortHash.first[size] + last * detail::kShortHash.last[size]);
+    }
+  }
+  return javaHash(std::string_view(text));
+}
 
 // Exact types only, so that nothing is hashed as something else (a literal as bool, an enum as int).
 template <std::same_as<bool> T>

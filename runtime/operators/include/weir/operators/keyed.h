@@ -34,6 +34,7 @@ class BatchKeys {
     }
     return {pointers_.data(), records.size()};
   }
+  const KeyFn& function() const { return keyFn_; }
   Key one(const T& value) const { return std::invoke(keyFn_, value); }
 
  private:
@@ -42,6 +43,22 @@ class BatchKeys {
   std::array<const Key*, kMaxBatch> pointers_;
   [[no_unique_address]] std::conditional_t<kByReference, None, std::array<Key, kMaxBatch>> values_{};
 };
+
+/// `to = from` for two records with the same key. A struct is the tuple of its named members: the one that is the key is left as it is.
+template <class T, class KeyFn>
+void assignAllButKey(T& to, const T& from, const KeyFn& keyFn) {
+  if constexpr (HasFields<T> && std::is_member_object_pointer_v<KeyFn> && std::is_same_v<KeyOf<T, KeyFn>, std::string>) {
+    const void* key = &std::invoke(keyFn, std::as_const(to));
+    const auto into = fieldsOf(to);
+    const auto out = fieldsOf(from);
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      ((static_cast<const void*>(&std::get<I>(into)) == key ? void() : void(std::get<I>(into) = std::get<I>(out))), ...);
+    }
+    (std::make_index_sequence<std::tuple_size_v<decltype(fieldsOf(to))>>{});
+  } else {
+    to = from;
+  }
+}
 
 /// Makes the keyed backend of a keyed operator; what `createKeyedState` of all of them does.
 template <class K>
@@ -82,7 +99,7 @@ class KeyedReduceOperator final : public OneInputOperator<T> {
         *values[i] = records[i].value;
       } else {
         reduce_(*values[i], std::as_const(records[i].value));
-        records[i].value = *values[i];
+        assignAllButKey(records[i].value, std::as_const(*values[i]), keys_.function());
       }
     }
     OperatorMetrics::add(this->metrics().numRecordsOut, records.size());

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "weir/record/data_input.h"
+#include "weir/record/short_text.h"
 #include "weir/record/utf8.h"
 
 namespace weir {
@@ -12,8 +14,11 @@ namespace weir {
 /// groups of 7 bits, the lowest first, with the high bit set on every group but the last. For ASCII text that is one byte a
 /// character, so a length and a copy.
 
-/// At most this many bytes for `text`: a three-byte character takes three, a four-byte one (two surrogates) six.
-inline size_t stringValueMaxSize(std::string_view text) { return 5 + text.size() + text.size() / 2; }
+/// At most this many bytes for `text`: a three-byte character takes three, a four-byte one (two surrogates) six. A short text is written as
+/// whole blocks.
+inline size_t stringValueMaxSize(std::string_view text) {
+  return 5 + std::max(ShortText::kBlock, text.size() + text.size() / 2);
+}
 
 inline uint8_t* putGroups(uint8_t* at, uint32_t value) {
   while (value >= 0x80) {
@@ -35,6 +40,19 @@ inline uint8_t* writeStringValue(uint8_t* at, std::string_view text) {
   at = putGroups(at, static_cast<uint32_t>(text.size()) + 1);
   std::memcpy(at, text.data(), text.size());
   return at + text.size();
+}
+
+/// The same for what can be read in whole blocks.
+inline uint8_t* writeStringValue(uint8_t* at, const std::string& text) {
+  if (__builtin_expect(ShortText::fits(text), 1)) {
+    const ShortText words(text);
+    if (__builtin_expect(words.isAscii(), 1)) {
+      *at++ = static_cast<uint8_t>(text.size() + 1);
+      words.copyTo(at);
+      return at + text.size();
+    }
+  }
+  return writeStringValue(at, std::string_view(text));
 }
 
 /// The length field: units + 1, or 0 for null. Fails the input where more units are announced than bytes are left.
@@ -62,7 +80,9 @@ inline uint32_t readStringLength(DataInput& in) {
 /// Reads what follows the length into `into`, whose memory is reused.
 inline bool readStringUnits(DataInput& in, size_t units, std::string& into) {
   auto text = reinterpret_cast<const char*>(in.at());
-  if (__builtin_expect(asciiPrefix(text, units) != units, 0)) return detail::readWideString(in, units, into);
+  const bool isAscii = units <= ShortText::kMaxSize && in.remaining() >= ShortText::kBlock ? ShortText(text, units).isAscii()
+                                                                                         : asciiPrefix(text, units) == units;
+  if (__builtin_expect(!isAscii, 0)) return detail::readWideString(in, units, into);
   into.assign(text, units);
   in.skipTo(in.at() + units);
   return true;

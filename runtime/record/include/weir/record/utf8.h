@@ -12,11 +12,15 @@ namespace weir {
 /// How many bytes from the start are ASCII (eight at a time, so exact only in whether it equals `size`: it may stop up to 7 early).
 inline size_t asciiPrefix(const char* text, size_t size) {
   size_t at = 0;
-  for (; at + 8 <= size; at += 8) {
+  const auto isAsciiAt = [text](size_t i) {
     uint64_t word;
-    std::memcpy(&word, text + at, 8);
-    if (word & 0x8080808080808080) return at;
-  }
+    std::memcpy(&word, text + i, 8);
+    return (word & 0x8080808080808080) == 0;
+  };
+  for (; at + 8 <= size; at += 8)
+    if (!isAsciiAt(at)) return at;
+  // The last eight again with what is left: no loop whose end is hard to guess.
+  if (size >= 8) return isAsciiAt(size - 8) ? size : at;
   for (; at < size; ++at)
     if (static_cast<uint8_t>(text[at]) & 0x80) return at;
   return size;

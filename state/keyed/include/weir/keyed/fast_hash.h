@@ -10,6 +10,7 @@
 
 #include "weir/backend/time_window.h"
 #include "weir/record/serializer.h"
+#include "weir/record/short_text.h"
 
 namespace weir {
 
@@ -23,19 +24,17 @@ inline uint64_t foldedMultiply(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-template <class W>
-uint64_t loadWord(const char* at) {
-  W word;
+inline uint64_t loadWord(const char* at) {
+  uint64_t word;
   std::memcpy(&word, at, sizeof word);
   return word;
 }
+/// Far apart, so that a length is not taken for a byte.
+inline uint64_t stateOfLength(size_t size) { return kHashA + size * kHashC; }
 
-/// Two words that together hold all of 0 to 16 bytes; where the bytes are fewer they overlap.
-inline std::pair<uint64_t, uint64_t> ends(const char* at, size_t size) {
-  if (size >= 8) return {loadWord<uint64_t>(at), loadWord<uint64_t>(at + size - 8)};
-  if (size >= 4) return {loadWord<uint32_t>(at), loadWord<uint32_t>(at + size - 4)};
-  if (size == 0) return {0, 0};
-  return {static_cast<uint8_t>(at[0]) | static_cast<uint64_t>(static_cast<uint8_t>(at[size / 2])) << 8, static_cast<uint8_t>(at[size - 1])};
+inline uint64_t fastHash(const ShortText& text, size_t size) {
+  const uint64_t first = foldedMultiply(text.word0() ^ stateOfLength(size), text.word1() ^ kHashB);
+  return foldedMultiply(foldedMultiply(text.word2() ^ first, text.word3() ^ kHashB), kHashC);
 }
 
 }  // namespace detail
@@ -43,22 +42,33 @@ inline std::pair<uint64_t, uint64_t> ends(const char* at, size_t size) {
 /// A hash for tables in memory: fast, well spread in its upper half, the same in every run. Not Flink's: that one only picks key groups.
 inline uint64_t fastHash(std::string_view text) {
   const char* at = text.data();
-  size_t left = text.size();
-  uint64_t state = detail::kHashA + left * detail::kHashC;  // far apart, so that a length is not taken for a byte
-  for (; left > 16; at += 16, left -= 16) {
-    state = detail::foldedMultiply(detail::loadWord<uint64_t>(at) ^ state, detail::loadWord<uint64_t>(at + 8) ^ detail::kHashB);
+  const size_t size = text.size();
+  if (size < ShortText::kBlock) {
+    char block[ShortText::kBlock] = {};
+    if (size > 0) std::memcpy(block, at, size);
+    return detail::fastHash(ShortText(block, size), size);
   }
-  const auto [first, last] = detail::ends(at, left);
-  return detail::foldedMultiply(detail::foldedMultiply(first ^ state, last ^ detail::kHashB), detail::kHashC);
+  if (size <= ShortText::kMaxSize) return detail::fastHash(ShortText(at, size), size);
+  uint64_t state = detail::stateOfLength(size);
+  size_t left = size;
+  const auto fold = [&] { state = detail::foldedMultiply(detail::loadWord(at) ^ state, detail::loadWord(at + 8) ^ detail::kHashB); };
+  for (; left > 16; at += 16, left -= 16) fold();
+  // The last 16 bytes, some of them again.
+  at -= 16 - left;
+  fold();
+  return detail::foldedMultiply(state, detail::kHashC);
+}
+/// The same, without a copy of what is shorter than a block.
+inline uint64_t fastHash(const std::string& text) {
+  if (__builtin_expect(ShortText::fits(text), 1)) return detail::fastHash(ShortText(text), text.size());
+  return fastHash(std::string_view(text));
 }
 
 inline uint64_t combineHash(uint64_t hash, uint64_t other) { return detail::foldedMultiply(hash ^ detail::kHashC, other ^ detail::kHashA); }
 
 template <class K>
 uint64_t fastHash(const K& key) {
-  if constexpr (std::is_same_v<K, std::string>) {
-    return fastHash(std::string_view(key));
-  } else if constexpr (std::is_arithmetic_v<K>) {
+  if constexpr (std::is_arithmetic_v<K>) {
     return detail::foldedMultiply(static_cast<uint64_t>(wireBits(key)) ^ detail::kHashB, detail::kHashA);
   } else if constexpr (requires { key.has_value(); }) {
     return key.has_value() ? fastHash(*key) : detail::kHashB;
@@ -78,7 +88,10 @@ template <class K>
 bool sameKey(const K& a, const K& b) {
   if constexpr (std::is_floating_point_v<K>) {
     return wireBits(a) == wireBits(b);
-  } else if constexpr (std::is_arithmetic_v<K> || std::is_same_v<K, std::string>) {
+  } else if constexpr (std::is_same_v<K, std::string>) {
+    if (a.size() != b.size()) return false;
+    return __builtin_expect(ShortText::fits(a), 1) ? ShortText(a).equals(ShortText(b)) : a == b;
+  } else if constexpr (std::is_arithmetic_v<K>) {
     return a == b;
   } else if constexpr (requires { a.has_value(); }) {
     return a.has_value() == b.has_value() && (!a.has_value() || sameKey(*a, *b));
