@@ -46,8 +46,7 @@ void LocalInputChannel::throwIfFailed() const {
 
 void LocalInputChannel::resumeConsumption() {
   WEIR_CHECK(!released_ && view_, "resumption of a channel that is not connected");
-  view_.resumeConsumption();
-  if (view_.isAvailable(true)) reader_.queue->add(reader_.channel);
+  if (view_.resumeConsumption()) reader_.queue->add(reader_.channel);
 }
 
 void LocalInputChannel::acknowledgeAllRecordsProcessed() {

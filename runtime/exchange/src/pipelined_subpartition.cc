@@ -156,10 +156,11 @@ std::optional<BufferAndBacklog> PipelinedSubpartition::poll() {
   }
 }
 
-void PipelinedSubpartition::resumeConsumption() {
+bool PipelinedSubpartition::resumeConsumption() {
   Lock lock(mutex_);
   WEIR_CHECK(blocked_, "resumption of a subpartition that is not blocked");
   blocked_ = false;
+  return isDataAvailable();
 }
 
 bool PipelinedSubpartition::isAvailable(bool hasCredit) const {

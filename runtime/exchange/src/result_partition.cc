@@ -171,8 +171,11 @@ void ResultPartition::broadcastEvent(const Buffer& event) {
   const int32_t n = descriptor_.subpartitions;
   event.segment()->retain(n);
   NotificationBatch notifications;
-  for (int32_t i = 0; i < n; ++i)
+  constexpr int32_t kAhead = PipelinedSubpartition::kPrefetchAhead;
+  for (int32_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) subpartitions_[i + kAhead].prefetch();
     subpartitions_[i].add(BufferConsumer(Buffer::adopt(event.segment(), event.offset(), event.size(), event.dataType())), notifications);
+  }
   eventBytes_.fetch_add(uint64_t{event.size()} * n, std::memory_order_relaxed);
   count(int64_t{event.size()} * n, n);
 }

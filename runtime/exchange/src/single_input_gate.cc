@@ -82,6 +82,7 @@ std::optional<BufferOrEvent> SingleInputGate::poll(bool priorityOnly) {
       if (priorityOnly ? !ready_.hasPriority() : ready_.empty()) return std::nullopt;
     }
     const uint32_t index = ready_.popFront();
+    if (ready_.size() >= PipelinedSubpartition::kPrefetchAhead) channels_[ready_.at(PipelinedSubpartition::kPrefetchAhead - 1)]->prefetch();
     states_[index].queued = states_[index].inPrefix = false;
     std::optional<BufferAndBacklog> next = channels_[index]->getNextBuffer();
     if (!next) continue;

@@ -38,6 +38,8 @@ class InputChannel {
   virtual bool requestSubpartition(const ReaderSlot& reader) = 0;
   /// What comes next, never an empty data buffer; nothing if there is nothing now.
   virtual std::optional<BufferAndBacklog> getNextBuffer() = 0;
+  /// It will be asked for a buffer soon.
+  virtual void prefetch() const {}
   /// After a blocking event: the producer may go on. Requires: connected, blocked.
   virtual void resumeConsumption() = 0;
   /// The task has processed everything up to EndOfData of this channel.

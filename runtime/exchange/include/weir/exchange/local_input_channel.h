@@ -17,6 +17,7 @@ class LocalInputChannel final : public InputChannel {
 
   bool requestSubpartition(const ReaderSlot& reader) override;
   std::optional<BufferAndBacklog> getNextBuffer() override;
+  void prefetch() const override { view_.prefetch(); }
   void resumeConsumption() override;
   void acknowledgeAllRecordsProcessed() override;
   void announceBufferSize(int32_t size) override;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -66,8 +67,8 @@ class PipelinedSubpartition {
   void attachReader(ReaderSlot reader, NotificationBatch& notifications);
   void detachReader();
   std::optional<BufferAndBacklog> poll();
-  /// Requires: blocked. The reader then looks at isAvailable() by itself.
-  void resumeConsumption();
+  /// Requires: blocked. True if something can be polled now: later arrivals are notified, this is not.
+  bool resumeConsumption();
   /// With credit: something can be polled. Without: the first element is an event, which costs none.
   bool isAvailable(bool hasCredit) const;
   /// Data buffers that a reader may expect: not the unfinished last one, unless it will be flushed; 0 while blocked.
@@ -76,6 +77,13 @@ class PipelinedSubpartition {
 
   /// Drops everything; later adds are dropped. Idempotent.
   void release();
+  /// Fetches it into this core's cache, for whoever is about to go over many: the other side has used it last.
+  void prefetch() const {
+    constexpr int kToWrite = 1;
+    for (size_t offset = 0; offset < sizeof(*this); offset += 64)
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + offset, kToWrite);
+  }
+  static constexpr int32_t kPrefetchAhead = 6;
 
   bool isReleased() const;
   bool isFinished() const;

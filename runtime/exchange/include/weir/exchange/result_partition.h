@@ -175,7 +175,11 @@ class PipelinedSubpartitionView {
 
   explicit operator bool() const { return partition_ != nullptr; }
   std::optional<BufferAndBacklog> getNextBuffer() { return subpartition_->poll(); }
-  void resumeConsumption() { subpartition_->resumeConsumption(); }
+  /// As PipelinedSubpartition::resumeConsumption.
+  bool resumeConsumption() { return subpartition_->resumeConsumption(); }
+  void prefetch() const {
+    if (subpartition_) subpartition_->prefetch();
+  }
   void acknowledgeAllDataProcessed() { partition_->onSubpartitionAllDataProcessed(); }
   bool isAvailable(bool hasCredit) const { return subpartition_->isAvailable(hasCredit); }
   int32_t backlog() const { return subpartition_->backlog(); }
