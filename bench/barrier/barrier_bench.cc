@@ -65,7 +65,7 @@ class BarrierExchange {
 
 void idleBarrier(benchmark::State& state) {
   const auto channels = static_cast<int32_t>(state.range(0));
-  const int rounds = (kForNumbers ? 1'000'000 : 1'000) / (channels + 20);
+  const int rounds = std::max(20, (kForNumbers ? 1'000'000 : 1'000) / (channels + 20));
   Pairs pairs;
   for (auto _ : state) {
     ThreadExecutor executor;
