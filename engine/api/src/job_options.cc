@@ -112,7 +112,8 @@ Result<std::shared_ptr<FsCheckpointStorage>> openCheckpointStorage(const Configu
     options.directory = *directory;
   }
   WEIR_ASSIGN(std::shared_ptr<FsCheckpointStorage> storage, FsCheckpointStorage::create(memory ? *memory : files, job, options, random));
-  WEIR_TRY(storage->initializeBaseLocations());
+  if (auto usable = storage->initializeBaseLocations(); usable.has_error())
+    return Error{usable.error().code, usable.error().message + "; give execution.checkpointing.dir a folder that can be written"};
   if (!memory) return storage;
   return std::shared_ptr<FsCheckpointStorage>(storage.get(), [memory, storage](FsCheckpointStorage*) {});
 }
@@ -133,7 +134,7 @@ Result<std::optional<InitialCheckpoint>> loadInitialCheckpoint(const Configurati
               loaded.error().message, older.checkpoint.folder);
     loaded = std::move(older.checkpoint);
   }
-  if (loaded.has_error()) return loaded.error();
+  if (loaded.has_error()) return loaded.error().in("execution.state-recovery.path");
   InitialCheckpoint initial;
   initial.path = loaded->folder;
   initial.checkpointId = loaded->metadata.checkpointId;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <iostream>
 
 #include "weir/base/real_file_system.h"
@@ -51,14 +52,44 @@ std::string listOf(const std::vector<Example>& examples) {
   return text;
 }
 
+std::string namesOf(const std::vector<Example>& examples) {
+  std::string text;
+  for (const Example& example : examples) text += (text.empty() ? "" : ", ") + example.name;
+  return text;
+}
+
+CLI::Validator outputFormat() {
+  const auto check = [](const std::string& text) {
+    return text == "text" || text == "json" ? std::string() : "'" + text + "' is no format, text and json are";
+  };
+  return CLI::Validator(check, "", "");
+}
+
+/// CLI11's own sentence about a number shows all digits of its limits.
+CLI::Validator positiveNumber() {
+  const auto check = [](const std::string& text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = error == std::errc() && end == text.data() + text.size() && value > 0;
+    return good ? std::string() : "'" + text + "' is not a number above 0";
+  };
+  return CLI::Validator(check, "", "");
+}
+
 }  // namespace
 
 int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, const std::string& dataDirectory) {
   CLI::App app{
       "Weir: a Flink-compatible stream engine. Reproduce incidents of a Flink job on one machine, see why they happen, try the cure."};
+  app.name("weir");
   app.set_version_flag("--version", "weir 0.1.0");
   app.require_subcommand(0, 1);
-  app.footer("Example: weir run flights-delays --kill by-engine:1@50% --compare\n" + std::string(kExitCodes));
+  app.footer(
+      "Examples:\n"
+      "  weir run flights-delays --kill by-engine:1@50% --compare   kill a subtask half way; the results are those of a plain loop\n"
+      "  weir run flights-delays --executor simulated --seed 7      the same in virtual time, repeatable from its seed\n"
+      "  weir config checkpointing.timeout                          what a key means\n" +
+      std::string(kExitCodes));
 
   RunOptions run;
   run.dataDirectory = dataDirectory;
@@ -66,16 +97,17 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   std::string rate, output = "text";
   CLI::App* runCommand = app.add_subcommand("run", "Run a built-in job in this process.")->group("reproduce");
   runCommand->footer(
-      "Example: weir run flights-delays --rate 60000 --kill by-engine:1@50% --compare -D execution.checkpointing.interval=500ms\n" +
+      "Example: weir run flights-delays --rate 60000 --kill by-engine:1@50% --compare -D execution.checkpointing.interval=500ms\n"
+      "Ctrl-C cancels the job; once more quits at once.\n" +
       listOf(examples) + kExitCodes);
-  runCommand->add_option("JOB", run.example, "Name of the job.")->required();
+  runCommand->add_option("JOB", run.example, "Name of the job.")->type_name("")->required();
   runCommand
       ->add_option("--executor", run.executor, "threads (a thread per task), pool (fibers on few threads) or simulated (virtual time).")
       ->type_name("NAME");
   runCommand->add_option("--seed", run.seed, "Seed of every random choice; the simulated executor repeats a run from it.")->type_name("N");
   runCommand->add_option("--rate", run.recordsPerSecond, "Records a second that the sources read at most, all subtasks together.")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(positiveNumber());
   runCommand->add_option("--kill", run.kills, "Fail a subtask when so much of the input was read. May be repeated.")
       ->type_name("OPERATOR[:SUBTASK]@PERCENT%")
       ->allow_extra_args(false);
@@ -83,15 +115,15 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   runCommand->add_option("--data", run.dataDirectory, "Folder with the example data.")->type_name("DIR");
   runCommand->add_option("--log", run.logFile, "Write the log, in Flink's layout, to a file.")->type_name("FILE");
   runCommand->add_flag("--quiet", run.quiet, "No progress.");
-  runCommand->add_option("--output", output, "text or json.")->check(CLI::IsMember({"text", "json"}));
+  runCommand->add_option("--output", output, "text or json.")->type_name("FORMAT")->check(outputFormat());
   runConfiguration.addTo(*runCommand);
 
   ConfigOptions config;
   CLI::App* configCommand = app.add_subcommand("config", "List every supported configuration key, or explain one.")->group("cluster");
   configCommand->footer("Example: weir config execution.checkpointing.interval\n" + std::string(kExitCodes));
-  configCommand->add_option("KEY", config.key, "A key, one of its former spellings, or a part of keys.");
+  configCommand->add_option("KEY", config.key, "A key, one of its former spellings, or a part of keys.")->type_name("");
   configCommand->add_flag("--all", config.all, "Also keys of Flink that have no effect here.");
-  configCommand->add_option("--output", output, "text or json.")->check(CLI::IsMember({"text", "json"}));
+  configCommand->add_option("--output", output, "text or json.")->type_name("FORMAT")->check(outputFormat());
 
   try {
     app.parse(argc, argv);
@@ -102,7 +134,10 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e), kExitOk;
   } catch (const CLI::ParseError& e) {
-    return usageError(std::string(e.what()) + ". See weir --help");
+    const std::string command = runCommand->parsed() ? "weir run" : configCommand->parsed() ? "weir config" : "weir";
+    const bool isWord = argc > 1 && command == "weir" && argv[1][0] != '-';
+    if (isWord) return usageError(std::string("there is no command '") + argv[1] + "'; run and config are, see weir --help");
+    return usageError(std::string(e.what()) + "; see " + command + " --help");
   }
 
   if (runCommand->parsed()) {
@@ -111,7 +146,7 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     if (configuration.has_error()) return usageError(configuration.error().message);
     for (const Example& example : examples)
       if (example.name == run.example) return runExample(example, run, *configuration);
-    return usageError("there is no built-in job '" + run.example + "'. " + listOf(examples));
+    return usageError("there is no built-in job '" + run.example + "'; there is " + namesOf(examples));
   }
   if (configCommand->parsed()) {
     config.json = output == "json";

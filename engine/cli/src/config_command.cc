@@ -1,5 +1,6 @@
 #include "weir/cli/config_command.h"
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,22 @@ std::vector<const KnownOption*> select(const ConfigOptions& wanted) {
   for (const KnownOption& option : allOptions())
     if (option.key.find(wanted.key) != std::string_view::npos && (wanted.all || hasEffect(option))) found.push_back(&option);
   return found;
+}
+
+/// What may have been meant by a key that is none.
+std::string whatElse(ConfigOptions wanted) {
+  const std::string_view nearest = nearestKnownKey(wanted.key);
+  if (const KnownOption* known = nearest.empty() ? nullptr : findKnownOption(nearest); known && hasEffect(*known))
+    return "; did you mean " + std::string(nearest) + "?";
+  constexpr size_t kShortest = 4;
+  while (wanted.key.size() > kShortest) {
+    wanted.key.pop_back();
+    const auto some = std::count_if(allOptions().begin(), allOptions().end(), [&](const KnownOption& option) {
+      return hasEffect(option) && option.key.find(wanted.key) != std::string_view::npos;
+    });
+    if (some > 0) return "; keys with '" + wanted.key + "' in them: " + std::to_string(some) + ", see weir config " + wanted.key;
+  }
+  return "; weir config lists them all";
 }
 
 void printJson(const std::vector<const KnownOption*>& options, std::ostream& out) {
@@ -58,9 +75,7 @@ void printOne(const KnownOption& o, std::ostream& out, bool colour) {
 ExitCode showConfig(const ConfigOptions& wanted, std::ostream& out, bool colour) {
   const auto options = select(wanted);
   if (options.empty()) {
-    const std::string_view nearest = nearestKnownKey(wanted.key);
-    std::cerr << "weir: no supported key contains '" << wanted.key << "'"
-              << (nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?") << '\n';
+    std::cerr << "weir: no supported key contains '" << wanted.key << "'" << whatElse(wanted) << '\n';
     return kExitUsage;
   }
   if (wanted.json) {

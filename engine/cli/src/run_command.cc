@@ -6,10 +6,12 @@
 #include <charconv>
 #include <iostream>
 
+#include "interrupt.h"
 #include "weir/api/make_executor.h"
 #include "weir/api/mini_cluster.h"
 #include "weir/base/log_sinks.h"
 #include "weir/base/real_file_system.h"
+#include "weir/checkpoint/checkpoint_files.h"
 #include "weir/cli/report.h"
 #include "weir/cli/terminal.h"
 #include "weir/config/weir_options.h"
@@ -32,6 +34,9 @@ class Client {
   ExitCode run(ExecutionContext& context) {
     StreamExecutionEnvironment env(configuration_);
     auto built = example_.build(env, {world_.fileSystem, options_.dataDirectory, options_.recordsPerSecond});
+    if (built.has_error() && !world_.fileSystem.isDirectory(options_.dataDirectory))
+      return fail(kExitUsage, fmt::format("--data: there is no folder {}; give the one that holds the example data (examples/data)",
+                                          options_.dataDirectory));
     if (built.has_error()) return fail(kExitUsage, built.error().message);
     auto graph = env.getJobGraph(example_.name);
     if (graph.has_error()) return fail(kExitUsage, graph.error().message);
@@ -73,6 +78,11 @@ class Client {
       // Looking on is no work: a simulated job that waits for nothing that can come is a deadlock all the same.
       context.wait(WaitReason::kInputOrMail, {&master.done()}, Deadline::housekeeping(context.clock().monotonic() + Millis(50)));
       if (master.done().isSet()) break;
+      if (InterruptWatch::interrupted() && !std::exchange(interrupted_, true)) {
+        progress_.clear();
+        std::cerr << "weir: interrupted: cancelling the job; Ctrl-C once more quits at once\n";
+        master.cancel();
+      }
       const int64_t read = recordsRead(context, cluster);
       const double elapsed = std::chrono::duration<double>(context.clock().monotonic() - started).count();
       showProgress(context, master, read, example.inputRecords(), elapsed);
@@ -144,14 +154,45 @@ class Client {
         std::cout << styled("results equal those of the single-threaded oracle", Style::kGreen, colour) << '\n';
     }
     std::cout.flush();
+    if (result.status == JobStatus::kCanceled && interrupted_)
+      return fail(kExitInterrupted, "interrupted: the job was cancelled" + continuation(snapshot));
+    if (!finished)
+      return fail(kExitFailed, fmt::format("the job {}{}{}{}", result.status == JobStatus::kFailed ? "failed: " : "ended as CANCELED",
+                                           result.failure ? reasonOf(result) : "", continuation(snapshot),
+                                           options_.logFile.empty() ? "; --log FILE keeps the whole story" : ""));
     for (const KillSpec& kill : kills_)
       return fail(kExitFailed,
                   fmt::format("'{}' was never killed: the job ended first. Give it a lower percentage, or a --rate", kill.vertex));
-    if (!finished)
-      return fail(kExitFailed, fmt::format("the job ended as {}: {}", toString(result.status),
-                                           result.failure ? result.failure->trace() : "no reason was given"));
     if (compared.has_error()) return fail(kExitFailed, "the results are wrong: " + compared.error().message);
     return kExitOk;
+  }
+
+  /// What failed, where: the causes without those that only say that the job was not restarted.
+  static std::string reasonOf(const JobResult& result) {
+    std::vector<const Throwable*> causes;
+    for (const Throwable* t = result.failure.get(); t; t = t->cause().get()) causes.push_back(t);
+    std::erase_if(causes, [&](const Throwable* t) {
+      const bool wraps = t->className().ends_with(".JobException") || t->className().ends_with(".SuppressRestartsException");
+      return wraps && t != causes.back();
+    });
+    const auto told = [](const Throwable& t) {
+      const bool plain = t.className() == "java.io.IOException" || t.className() == "java.io.FileNotFoundException" ||
+                         t.className().ends_with(".ParseException");
+      return plain ? t.message() : std::string(t.what());
+    };
+    std::string reason = told(*causes.front());
+    if (causes.size() > 1) reason += ": " + told(*causes.back());
+    if (!result.exceptions.empty() && !result.exceptions.back().taskName.empty())
+      reason += " [" + result.exceptions.back().taskName + "]";
+    return reason;
+  }
+  /// Where to go on from, if a checkpoint was kept.
+  std::string continuation(const JobSnapshot& snapshot) const {
+    if (!snapshot.checkpoints || !snapshot.checkpoints->latestCompleted) return "";
+    const CheckpointStats& latest = *snapshot.checkpoints->latestCompleted;
+    const auto folder = localPath(latest.externalPath);
+    if (latest.discarded || folder.has_error() || !world_.fileSystem.exists(*folder + "/_metadata")) return "";
+    return "; its latest checkpoint is kept, -D execution.state-recovery.path=" + *folder + " goes on from it";
   }
 
   World world_;
@@ -160,6 +201,7 @@ class Client {
   const Configuration& configuration_;
   std::vector<KillSpec> kills_;
   ProgressLine progress_;
+  bool interrupted_ = false;
   int64_t lastRead_ = 0, furthest_ = 0;
   double lastElapsed_ = 0;
 };
@@ -168,7 +210,7 @@ class Client {
 
 Result<KillSpec> KillSpec::parse(const std::string& text) {
   const Error wrong{ErrorCode::kInvalidArgument,
-                    "--kill '" + text + "' is not understood: OPERATOR[:SUBTASK]@PERCENT% is expected, as in by-engine:1@50%"};
+                    "--kill: '" + text + "' is not understood: OPERATOR[:SUBTASK]@PERCENT% is expected, as in by-engine:1@50%"};
   const size_t at = text.rfind('@');
   if (at == std::string::npos || at == 0 || text.size() < at + 3 || text.back() != '%') return wrong;
   KillSpec spec;
@@ -187,7 +229,7 @@ Result<KillSpec> KillSpec::parse(const std::string& text) {
 
 ExitCode runExample(const Example& example, const RunOptions& options, const Configuration& loaded) {
   Configuration configuration = loaded;
-  if (options.executor) configuration.setText(kExecutor.key, *options.executor);
+  if (options.executor) configuration.setText(kExecutor.key, *options.executor, {.source = "--executor"});
   std::vector<KillSpec> kills;
   for (const std::string& text : options.kills) {
     auto kill = KillSpec::parse(text);
@@ -202,8 +244,11 @@ ExitCode runExample(const Example& example, const RunOptions& options, const Con
   auto log = openLog(logOptions, (*executor)->clock());
   if (log.has_error()) return fail(kExitUsage, log.error().message);
   logNotes(configuration, **log);
+  for (const ConfigNote& note : configuration.notes())
+    if (note.level >= LogLevel::kWarn) std::cerr << "weir: warning: " << note.text << '\n';
   RealFileSystem files;
   ExitCode code = kExitEngine;
+  const InterruptWatch interrupts;
   Client client({**executor, files, **log}, example, options, configuration, std::move(kills));
   try {
     (*executor)->run("client", [&](ExecutionContext& context) { code = client.run(context); });

@@ -15,11 +15,14 @@ std::string_view shown(std::string_view key, const ConfigValue& value) {
   return isSensitiveKey(key) ? kHiddenValue : std::string_view(value.text);
 }
 
-/// What helps beyond the cause, for mistakes that files of Flink 1.x bring along.
+/// What helps beyond the cause, which is told in Flink's words.
 std::string advice(std::string_view key, const ConfigValue& value) {
   if (key.starts_with(kBufferTimeout) && value.text.starts_with('-')) {
     return " (to switch the timer off set execution.buffer-timeout.enabled: false)";
   }
+  const KnownOption* known = findKnownOption(key);
+  if (known && known->type == "Duration") return "; write it as 500 ms, 10 s or 5 min";
+  if (known && known->type == "MemorySize") return "; write it as 32 kb, 64 mb or 1 gb";
   return "";
 }
 

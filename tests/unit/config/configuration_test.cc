@@ -104,7 +104,7 @@ TEST(Configuration, RemembersWhereEachValueStands) {
 TEST(Configuration, ABadValueNamesPlaceKeyValueAndWhatIsExpected) {
   EXPECT_EQ(errorOf(yaml("\nexecution.checkpointing.interval: soon\n"), kCheckpointingInterval),
             "config.yaml:2:35: Could not parse value 'soon' for key 'execution.checkpointing.interval': text does not start with a number, "
-            "and is not a valid ISO-8601 duration format: soon");
+            "and is not a valid ISO-8601 duration format: soon; write it as 500 ms, 10 s or 5 min");
   EXPECT_EQ(errorOf(yaml("execution.checkpointing.interval: 5 ms\n"), kCheckpointingInterval),
             "config.yaml:1:35: the value '5 ms' for key 'execution.checkpointing.interval' is out of range: at least 10 ms is expected");
   Configuration commandLine;
