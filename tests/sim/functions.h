@@ -315,4 +315,59 @@ struct BroadcastStateFunction : Part {
   BroadcastState<int32_t, int64_t>* rules_ = nullptr;
 };
 
+/// Holds records back and has no state: exact only if what it emits before a barrier leaves before that barrier.
+class BundleOperator final : public OneInputOperator<Rec> {
+ public:
+  BundleOperator(OperatorSetup setup, std::shared_ptr<Journal> journal, int32_t node)
+      : OneInputOperator<Rec>(std::move(setup)), journal_(std::move(journal)), node_(node) {}
+
+  void prepareSnapshotPreBarrier(int64_t) override {
+    emitAll();
+    addedBefore_ = added();
+  }
+  void finish() override {
+    emitAll();
+    journal_->pass(Spot::kFinish);
+  }
+
+ protected:
+  void process(std::span<StreamRecord<Rec>> records) override {
+    for (const auto& record : records) {
+      journal_->pass(Spot::kRecord);
+      bundle_.emplace_back(marked(record.value, node_));
+    }
+  }
+  void onSnapshotState(int64_t checkpointId) override {
+    if (hasReaders() && added() == addedBefore_)
+      journal_->complain(fmt::format("node {} snapshots for checkpoint {} before the barrier has left", node_, checkpointId));
+    journal_->pass(Spot::kSnapshot);
+  }
+
+ private:
+  void emitAll() {
+    if (!bundle_.empty()) output<Rec>().collect(bundle_);
+    bundle_.clear();
+  }
+  /// What has been released, because its consumer fails, takes no barrier.
+  bool hasReaders() {
+    for (const auto& partition : environment().partitions)
+      for (int32_t i = 0; i < partition->subpartitionCount(); ++i)
+        if (!partition->subpartition(static_cast<uint32_t>(i)).isReleased()) return true;
+    return false;
+  }
+  /// Elements that were queued on the task's outputs so far.
+  int64_t added() {
+    int64_t sum = 0;
+    for (const auto& partition : environment().partitions)
+      for (int32_t i = 0; i < partition->subpartitionCount(); ++i)
+        sum += partition->subpartition(static_cast<uint32_t>(i)).buffersAdded();
+    return sum;
+  }
+
+  const std::shared_ptr<Journal> journal_;
+  const int32_t node_;
+  std::vector<StreamRecord<Rec>> bundle_;
+  int64_t addedBefore_ = 0;
+};
+
 }  // namespace weir::sim

@@ -1,5 +1,7 @@
 #include "sim/program.h"
 
+#include "weir/base/check.h"
+
 namespace weir::sim {
 namespace {
 
@@ -86,10 +88,14 @@ class Building {
         return read(node.inputs[0])
             .keyBy(&Rec::key)
             .connectAndProcess<Rec>(read(node.inputs[1]).keyBy(&Rec::key), make<KeyedConnectFunction>());
+      case Op::kBundle:
+        return once(node.inputs[0]).transform<Rec>("bundle", Batching::kOneByOne, [journal = journal_, index = node_](OperatorSetup setup) {
+          return std::make_unique<BundleOperator>(std::move(setup), journal, index);
+        });
       case Op::kBroadcastState:
         return once(node.inputs[0]).connect(read(node.inputs[1])).process<Rec>(make<BroadcastStateFunction>());
     }
-    return streams.front();
+    WEIR_CHECK(false, "an operator without a program");
   }
   Stream source(const Node& node) {
     const double rate = node.recordsPerSecond > 0 ? node.recordsPerSecond : StreamExecutionEnvironment::kUnlimited;

@@ -12,7 +12,8 @@ namespace {
 
 const char* nameOf(Op op) {
   static constexpr const char* kNames[] = {"source",        "map",       "rekey",        "filter",  "flatMap",       "list counter",
-                                           "union counter", "keyed sum", "keyed reduce", "connect", "keyed connect", "broadcast state"};
+                                           "union counter", "keyed sum", "keyed reduce", "connect", "keyed connect", "broadcast state",
+                                           "bundle"};
   return kNames[static_cast<size_t>(op)];
 }
 const char* nameOf(Edge edge) {
@@ -144,7 +145,7 @@ class Drawing {
     for (size_t i = 0; i < count; ++i) {
       Node node;
       std::vector<Op> ops{Op::kMap,          Op::kFilter,   Op::kFlatMap,     Op::kListCounter, Op::kUnionCounter,
-                          Op::kKeyedSum,     Op::kKeyedSum, Op::kKeyedReduce, Op::kRekey};
+                          Op::kKeyedSum,     Op::kKeyedSum, Op::kKeyedReduce, Op::kRekey, Op::kBundle};
       if (!taste_.linear) ops.insert(ops.end(), {Op::kConnect, Op::kKeyedConnect, Op::kBroadcastState});
       node.op = ops[below(ops.size())];
       if (taste_.linear && i + 1 == count && !sawKeyed_) node.op = Op::kKeyedSum;

@@ -23,7 +23,8 @@ enum class Op {
   kKeyedReduce,    ///< the built-in reduction, in batches
   kConnect,        ///< two inputs
   kKeyedConnect,   ///< two keyed inputs with one state
-  kBroadcastState  ///< its second input is broadcast and fills broadcast state
+  kBroadcastState,  ///< its second input is broadcast and fills broadcast state
+  kBundle           ///< holds records back until a barrier or the end, and checks that the barrier leaves before its snapshot
 };
 
 enum class Edge { kDefault, kForward, kRebalance, kRescale, kShuffle, kGlobal, kBroadcast, kCustom, kHash };
