@@ -76,6 +76,7 @@ struct Journal {
   std::map<std::pair<int32_t, int32_t>, FinalState> finals;  ///< by node and subtask; the latest report counts
   /// A subtask that has finished leaves no state: where it is started again, it ends without any.
   bool finalsAreWhole = true;
+  std::map<int64_t, int64_t> impliedBy;  ///< the completed checkpoint that the abort of another one told the tasks of
   std::vector<std::string> complaints;
 
   void report(int32_t node, int32_t subtask, FinalState state) { finals[{node, subtask}] = std::move(state); }
@@ -115,6 +116,12 @@ class Part {
     if (id <= completed_) complain(fmt::format("completion of {} after that of {}", id, completed_));
     completed_ = id;
     journal_->pass(Spot::kComplete);
+  }
+  void notifyCheckpointAborted(int64_t id) {
+    const auto implied = journal_->impliedBy.find(id);
+    if (implied != journal_->impliedBy.end() && implied->second > 0 && completed_ < implied->second)
+      complain(fmt::format("the abort of {} named the completed checkpoint {}, and this part was told of {} only", id, implied->second,
+                           completed_));
   }
   void finish() { journal_->pass(Spot::kFinish); }
 

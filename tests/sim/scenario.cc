@@ -46,6 +46,7 @@ class Drawing {
     drawCheckpointing();
     if (taste_.failures) drawFailures();
     if (taste_.disk) drawDisk();
+    if (taste_.losses) s_.lostPercent = static_cast<int32_t>(between(5, 40));
     return std::move(s_);
   }
 
@@ -67,7 +68,7 @@ class Drawing {
 
   void drawSources() {
     const size_t sources = taste_.linear ? 1 : 1 + below(3);
-    const int64_t total = between(50, 300);
+    const int64_t total = taste_.shortTimeouts ? between(50, 120) : between(50, 300);
     durationMs_ = between(20, 250);
     for (size_t i = 0; i < sources; ++i) {
       Node node;
@@ -161,6 +162,7 @@ class Drawing {
       node.ordered = ordered && node.op != Op::kRekey && (node.op != Op::kFilter || taste_.linear);
       node.newChain = oneIn(5);
       if (oneIn(4)) node.cost = Nanos(between(1'000, 300'000));
+      if (taste_.shortTimeouts && oneIn(2)) node.cost = Nanos(between(300'000, 3'000'000));
       const auto self = static_cast<int32_t>(s_.nodes.size());
       s_.nodes.push_back(std::move(node));
       if (taste_.linear) open_.clear();
@@ -205,7 +207,7 @@ class Drawing {
     s_.maxConcurrent = static_cast<int32_t>(between(1, 3));
     if (oneIn(3)) s_.minPauseMs = between(1, 40);
     if (s_.minPauseMs > 0) s_.maxConcurrent = oneIn(2) ? 1 : s_.maxConcurrent;
-    if (taste_.shortTimeouts || oneIn(6)) s_.timeoutMs = between(10, 60);
+    if (taste_.shortTimeouts || taste_.losses || oneIn(6)) s_.timeoutMs = between(10, 60);
     s_.exactlyOnce = !taste_.atLeastOnce;
     s_.inlineBytes = oneIn(3) ? 20'480 : between(0, 400);
     s_.retained = static_cast<int32_t>(between(1, 3));
@@ -295,6 +297,7 @@ std::string Scenario::describe() const {
   for (const Bomb& bomb : bombs) text += fmt::format("  fails at {} {}\n", nameOf(bomb.spot), bomb.call);
   for (const Kill& kill : kills)
     text += fmt::format("  {} at {} ms\n", kill.whole ? "the job fails" : "a subtask is failed", kill.at.count());
+  if (lostPercent > 0) text += fmt::format("  {} % of the notices of completed and aborted checkpoints are lost\n", lostPercent);
   for (const DiskFault& fault : disk) {
     text += fmt::format("  disk: {} {} times after {} calls of operation {} on {}, {} us\n", nameOf(fault.trouble), fault.times,
                         fault.afterCalls, fault.operation, fault.path, fault.latency.count() / 1000);

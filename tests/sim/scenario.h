@@ -110,6 +110,7 @@ struct Scenario {
   std::vector<Bomb> bombs;
   std::vector<Kill> kills;
   std::vector<DiskFault> disk;
+  int32_t lostPercent = 0;  ///< of the notices that a checkpoint was completed or aborted
 
   /// Readable, a line per fact.
   std::string describe() const;
@@ -127,6 +128,7 @@ struct Taste {
   bool disk = false;
   bool unevenEnds = false;     ///< sources end at very different times
   bool shortTimeouts = false;
+  bool losses = false;         ///< notices that a checkpoint was completed or aborted get lost
 };
 
 Scenario drawScenario(uint64_t seed, const Taste& taste);

@@ -29,6 +29,35 @@ SimulationOptions executorOptions(const Scenario& scenario) {
   return options;
 }
 
+/// On the way to a TaskManager: loses notices that a checkpoint was completed or aborted, and notes what aborts say. Triggers come through:
+/// where one is lost, tasks stay blocked behind the barriers of others until the next checkpoint, as in Flink.
+class LossyGateway final : public TaskExecutorGateway {
+ public:
+  LossyGateway(std::shared_ptr<TaskExecutor> to, std::shared_ptr<Journal> journal)
+      : to_(std::move(to)), journal_(std::move(journal)), random_(journal_->scenario.seed, "losses " + to_->id()) {}
+
+  void submitTask(TaskDeployment deployment) override { to_->submitTask(std::move(deployment)); }
+  void cancelTask(const ExecutionAttemptID& attempt) override { to_->cancelTask(attempt); }
+  void triggerCheckpoint(TriggerCheckpoint message) override {
+    to_->triggerCheckpoint(std::move(message));
+  }
+  void confirmCheckpoint(NotifyCheckpointComplete message) override {
+    if (!loses()) to_->confirmCheckpoint(std::move(message));
+  }
+  void abortCheckpoint(NotifyCheckpointAborted message) override {
+    journal_->impliedBy[message.checkpoint.checkpointId] = message.latestCompletedCheckpointId;
+    if (!loses()) to_->abortCheckpoint(std::move(message));
+  }
+  const std::string& location() const override { return to_->location(); }
+
+ private:
+  bool loses() { return static_cast<int32_t>(random_.below(100)) < journal_->scenario.lostPercent; }
+
+  const std::shared_ptr<TaskExecutor> to_;
+  const std::shared_ptr<Journal> journal_;
+  Random random_;
+};
+
 class Simulation {
  public:
   explicit Simulation(const Scenario& scenario)
@@ -54,6 +83,7 @@ class Simulation {
     if (!startCluster()) return;
     for (size_t run = 0; run < scenario_.incarnations.size(); ++run) {
       journal_->incarnation = run;
+      journal_->impliedBy.clear();
       if (!journal_->finals.empty()) journal_->finalsAreWhole = false;
       if (retained_.empty()) journal_->begunBy = run;
       if (!runJob(context)) break;
@@ -88,9 +118,13 @@ class Simulation {
     }
     Configuration configuration;
     configuration.setText("minicluster.number-of-taskmanagers", std::to_string(scenario_.taskManagers));
-    auto cluster =
-        MiniCluster::start(world(), configuration, slots,
-                           {.segmentSize = scenario_.segmentSize, .networkSegments = std::max(1, required + scenario_.spareSegments)});
+    MiniClusterOptions options;
+    options.segmentSize = scenario_.segmentSize;
+    options.networkSegments = std::max(1, required + scenario_.spareSegments);
+    options.gatewayTo = [journal = journal_](std::shared_ptr<TaskExecutor> to) {
+      return std::make_shared<LossyGateway>(std::move(to), journal);
+    };
+    auto cluster = MiniCluster::start(world(), configuration, slots, std::move(options));
     if (cluster.has_error()) return complain(cluster.error().message), false;
     cluster_ = std::move(*cluster);
     return true;
@@ -207,8 +241,8 @@ class Simulation {
   /// What a restart would use can be read at any moment.
   void checkRetained(ExecutionContext& context, JobMaster& master) {
     const auto answer = std::make_shared<Reply<std::vector<std::string>>>();
-    const std::shared_ptr<void> otherwise(nullptr, [answer](void*) { answer->set({}); });
-    master.withCoordinator([this, answer, otherwise](CheckpointCoordinator* coordinator) {
+    std::shared_ptr<void> otherwise(nullptr, [answer](void*) { answer->set({}); });  // goes with the mail, also where it is dropped
+    master.withCoordinator([this, answer, otherwise = std::move(otherwise)](CheckpointCoordinator* coordinator) {
       std::vector<std::string> problems;
       for (const auto& checkpoint : coordinator->completedCheckpoints().all())
         if (const auto loaded = loadCheckpoint(memory_, checkpoint->path); loaded.has_error()) problems.push_back(loaded.error().message);

@@ -19,6 +19,8 @@ TEST(ExactlyOnce, HoldsWithoutFailures) { checkSeeds(5, {.failures = false}); }
 
 TEST(ExactlyOnce, HoldsWhereCheckpointsExpire) { checkSeeds(5, {.shortTimeouts = true}); }
 
+TEST(ExactlyOnce, HoldsWhereNoticesOfCheckpointsAreLost) { checkSeeds(5, {.losses = true}); }
+
 TEST(AtLeastOnce, LosesNothingUnderFailures) { checkSeeds(10, {.atLeastOnce = true}); }
 
 TEST(RescaledRestore, GoesOnWhereTheJobWasCancelled) { checkSeeds(10, {.failures = false, .rescale = true}); }
@@ -30,6 +32,32 @@ TEST(DiskFaults, LeaveTheOutputExact) { checkSeeds(10, {.failures = false, .disk
 TEST(DiskFaults, StandFailuresToo) { checkSeeds(5, {.disk = true}); }
 
 TEST(FinishedTasks, LeaveTheOutputExact) { checkSeeds(5, {.unevenEnds = true}); }
+
+/// A source that never waits, and a map that keeps its task busy for 200 ms.
+Scenario busyTask() {
+  Scenario scenario;
+  Node source;
+  source.op = Op::kSource;
+  source.records = 2000;
+  Node map;
+  map.inputs = {{{0}, Edge::kForward}};
+  map.cost = std::chrono::microseconds(100);
+  scenario.nodes = {source, map};
+  Sink sink;
+  sink.from = 1;
+  sink.edge = Edge::kRebalance;
+  scenario.sinks = {sink};
+  scenario.incarnations.emplace_back().parallelism = {1};
+  scenario.spareSegments = 20;
+  return scenario;
+}
+
+TEST(Checkpoints, AreTakenBetweenTwoRecordsOfATaskThatNeverWaits) {
+  const Scenario scenario = busyTask();
+  const Outcome outcome = simulate(scenario);
+  ASSERT_TRUE(outcome.problems.empty()) << outcome.problems.front();
+  EXPECT_GE(outcome.checkpoints, 15) << "one every 10 ms";
+}
 
 /// The hashes of the first scenarios, a line each. Run by another process too, which prints them.
 std::string traceHashes() {

@@ -39,6 +39,7 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
 Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Configuration& configuration, int32_t slotsNeeded,
                                                         MiniClusterOptions forced) {
   std::unique_ptr<MiniCluster> cluster(new MiniCluster(world));
+  cluster->options_ = forced;
   WEIR_ASSIGN(const int32_t taskManagers, configuration.get(kMiniClusterTaskManagers));
   WEIR_ASSIGN(const auto slots, configuration.getOptional(kNumberOfTaskSlots));
   cluster->slotsPerTaskManager_ = slots.value_or(std::max(1, (slotsNeeded + taskManagers - 1) / taskManagers));
@@ -76,7 +77,9 @@ Result<std::shared_ptr<JobMaster>> MiniCluster::submit(std::shared_ptr<const Job
   for (auto& taskManager : taskManagers_) {
     taskManager->connectJob(
         {id, graph, master, options.taskSettings, storage, [] { return std::make_unique<DefaultOperatorStateBackend>(); }});
-    master->addTaskManager({taskManager->id(), taskManager, slotsPerTaskManager_});
+    std::shared_ptr<TaskExecutorGateway> gateway = taskManager;
+    if (options_.gatewayTo) gateway = options_.gatewayTo(taskManager);
+    master->addTaskManager({taskManager->id(), std::move(gateway), slotsPerTaskManager_});
   }
   jobs_.push_back(master);
   master->start();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@ namespace weir {
 struct MiniClusterOptions {
   uint32_t segmentSize = 0;     ///< bytes of a network buffer; 0: taskmanager.memory.segment-size
   int32_t networkSegments = 0;  ///< of each TaskManager; 0: as the network memory's size says
+  /// What JobMasters talk to instead of the TaskManager itself: to lose messages or to delay them.
+  std::function<std::shared_ptr<TaskExecutorGateway>(std::shared_ptr<TaskExecutor>)> gatewayTo;
 };
 
 /// A JobMaster per job and its TaskManagers in one process, on one executor.
@@ -24,7 +27,7 @@ class MiniCluster {
   /// As many TaskManagers as minicluster.number-of-taskmanagers says. Slots: taskmanager.numberOfTaskSlots where it is set, else as many as
   /// `slotsNeeded` asks for, spread evenly.
   static Result<std::unique_ptr<MiniCluster>> start(World world, const Configuration& configuration, int32_t slotsNeeded,
-                                                    MiniClusterOptions options = {});
+                                                    MiniClusterOptions options = MiniClusterOptions());
   ~MiniCluster();
 
   /// Opens the job's checkpoint storage, loads what it starts from, and starts it. Mistakes of the configuration are errors.
@@ -42,6 +45,7 @@ class MiniCluster {
   explicit MiniCluster(World world) : world_(world) {}
 
   World world_;
+  MiniClusterOptions options_;
   std::vector<std::shared_ptr<TaskExecutor>> taskManagers_;
   int32_t slotsPerTaskManager_ = 1;
   std::vector<std::shared_ptr<JobMaster>> jobs_;
