@@ -10,7 +10,7 @@
 namespace weir::bench {
 namespace {
 
-constexpr int kCheckpoints = kForNumbers ? 100 : 3;
+constexpr int kCheckpoints = kForNumbers ? 50 : 3;
 
 class ScratchFolder {
  public:
@@ -49,8 +49,9 @@ void awaitRunning(ExecutionContext& context, JobMaster& master) {
   }
 }
 
-/// Nanoseconds of each checkpoint; in between everybody falls asleep.
-std::vector<uint64_t> takeCheckpoints(Jobs& jobs, const StreamExecutionEnvironment& env) {
+/// Nanoseconds of each checkpoint; in between all `tasks` hear of its completion and fall asleep.
+std::vector<uint64_t> takeCheckpoints(Jobs& jobs, const StreamExecutionEnvironment& env, int tasks) {
+  const Nanos pause = Millis(5) + tasks * std::chrono::microseconds(100);
   std::vector<uint64_t> times;
   jobs.run(env, [&](ExecutionContext& context, MiniCluster&, JobMaster& master) {
     awaitRunning(context, master);
@@ -61,7 +62,7 @@ std::vector<uint64_t> takeCheckpoints(Jobs& jobs, const StreamExecutionEnvironme
         bool completed = false;
       };
       const auto shared = std::make_shared<Shared>();
-      context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + Millis(3)));
+      context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + pause));
       master.withCoordinator([shared](CheckpointCoordinator* coordinator) {
         shared->start = now_ns();
         coordinator->triggerCheckpoint(SnapshotType::kCheckpoint, [shared](const CheckpointOutcome& outcome) {
@@ -92,7 +93,7 @@ void threeStagesOfFour(benchmark::State& state) {
     auto env = environment(folder, sync);
     env.setParallelism(4);
     idleSource(env).rebalance().map([](int64_t x) { return x; }).rebalance().addSink([](int64_t) {});
-    const auto times = takeCheckpoints(jobs, env);
+    const auto times = takeCheckpoints(jobs, env, 12);
     const double weir = quantile(times, 0.5);
     pairs.add(weir / 1e3, (file + 3 * wakeUp) / 1e3);
     state.SetIterationTime(weir / 1e9);
@@ -115,7 +116,7 @@ void sourcesIntoOne(benchmark::State& state) {
     auto source = idleSource(env);
     source.setParallelism(parallelism);
     source.rebalance().addSink([](int64_t) {}).setParallelism(1);
-    return quantile(takeCheckpoints(jobs, env), 0.5) / 1e3;
+    return quantile(takeCheckpoints(jobs, env, parallelism + 1), 0.5) / 1e3;
   };
   std::vector<double> few, many, perTask;
   for (auto _ : state) {
