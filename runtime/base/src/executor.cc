@@ -77,6 +77,7 @@ WaitOutcome ExecutionContext::waitFor(WaitReason reason, std::span<Signal* const
     WEIR_CHECK(before == nullptr || before == self, "signal '{}' has two waiters, the second is '{}'", signal->name(), name_);
   }
   parked_ = {reason, signals};
+  if (observer_) observer_->onWaitBegin(reason, from);
   bool signalled = anySet(), inTime = true;
   while (!signalled && inTime && (ends == Ends::kNever || !mustThrow())) {
     inTime = park(deadline);

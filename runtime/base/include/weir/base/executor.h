@@ -49,6 +49,8 @@ enum class CostMode { kSleep, kSpin };
 /// WaitReason::kRecordCost, which is busy time; a spun one is not reported: it is busy anyway.
 class WaitObserver {
  public:
+  /// A wait that was not over before it began; its onWait follows.
+  virtual void onWaitBegin(WaitReason reason, Nanos from) { (void)reason, (void)from; }
   virtual void onWait(WaitReason reason, Nanos from, Nanos to) = 0;
 
  protected:
