@@ -58,8 +58,10 @@ const std::string& engineOf(const Planes& planes, const std::string& tailnum) {
   return found == planes.end() ? unknown : found->second;
 }
 
-/// The cells of a file without quoting, row by row: all that the oracle needs, and on purpose none of the engine's readers.
-Result<std::vector<std::map<std::string, std::string>>> plainRows(FileSystem& files, const std::string& path) {
+/// The cells of a file without quoting, row by row: all that the oracle needs, and on purpose none of the engine's readers. An error
+/// where one of `columns` is missing.
+Result<std::vector<std::map<std::string, std::string>>> plainRows(FileSystem& files, const std::string& path,
+                                                                  const std::vector<std::string>& columns) {
   WEIR_ASSIGN(LineReader lines, openSourceFile(files, path, {}));
   std::vector<std::string> header;
   std::vector<std::map<std::string, std::string>> rows;
@@ -70,6 +72,10 @@ Result<std::vector<std::map<std::string, std::string>>> plainRows(FileSystem& fi
     for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
     if (header.empty()) {
       header = cells;
+      for (const std::string& column : columns)
+        if (std::find(header.begin(), header.end(), column) == header.end())
+          return Error{ErrorCode::kInvalidArgument,
+                       fmt::format("{} has no column \"{}\"; its columns are \"{}\"", path, column, fmt::join(header, "\", \""))};
       continue;
     }
     cells.resize(header.size());
@@ -94,10 +100,10 @@ class Run final : public ExampleRun {
   }
 
   Result<void> compareWithOracle() const override {
-    WEIR_ASSIGN(const auto planeRows, plainRows(files_, planesPath_));
+    WEIR_ASSIGN(const auto planeRows, plainRows(files_, planesPath_, {"tailnum", "engine"}));
     Planes planes;
     for (const auto& row : planeRows) planes[row.at("tailnum")] = row.at("engine");
-    WEIR_ASSIGN(const auto flightRows, plainRows(files_, flightsPath_));
+    WEIR_ASSIGN(const auto flightRows, plainRows(files_, flightsPath_, {"carrier", "tailnum", "dep_delay"}));
     Totals engines, carriers;
     for (const auto& row : flightRows) {
       const std::string& delay = row.at("dep_delay");
@@ -163,7 +169,7 @@ Result<std::unique_ptr<ExampleRun>> build(StreamExecutionEnvironment& env, const
   const std::string flightsPath = options.dataDirectory + "/flights.csv.gz", planesPath = options.dataDirectory + "/planes.csv";
   CsvReader<Flight> flights(flightsPath);
   WEIR_TRY(flights.validate(options.files));
-  WEIR_ASSIGN(const auto planeRows, plainRows(options.files, planesPath));
+  WEIR_ASSIGN(const auto planeRows, plainRows(options.files, planesPath, {"tailnum", "engine"}));
   auto planes = std::make_shared<Planes>();
   for (const auto& row : planeRows) (*planes)[row.at("tailnum")] = row.at("engine");
 
@@ -178,7 +184,7 @@ Result<std::unique_ptr<ExampleRun>> build(StreamExecutionEnvironment& env, const
       .reduce(fold)
       .name("by-engine")
       .uid("by-engine")
-      .sinkTo("engines", Batching::kBatches, TransactionalCollectSink<Delays>(run->byEngine))
+      .sinkTo("engines", Batching::kBatches, TransactionalCollectSink<Delays>(run->byEngine).ignoreEarlierRuns())
       .uid("engines");
   source.map([](const Flight& f) { return Delays::of(f.carrier, f.dep_delay); })
       .name("carrier")
@@ -186,7 +192,7 @@ Result<std::unique_ptr<ExampleRun>> build(StreamExecutionEnvironment& env, const
       .reduce(fold)
       .name("by-carrier")
       .uid("by-carrier")
-      .sinkTo("carriers", Batching::kBatches, TransactionalCollectSink<Delays>(run->byCarrier))
+      .sinkTo("carriers", Batching::kBatches, TransactionalCollectSink<Delays>(run->byCarrier).ignoreEarlierRuns())
       .uid("carriers");
   return std::unique_ptr<ExampleRun>(std::move(run));
 }

@@ -132,7 +132,11 @@ class StatefulProbe : public Probe {
 /// One job under simulation with the client that watches it.
 class Scenario {
  public:
-  explicit Scenario(uint64_t seed = 1, LogLevel level = LogLevel::kInfo) : runner(JobRunner::simulated(seed), level) {
+  explicit Scenario(uint64_t seed = 1, LogLevel level = LogLevel::kInfo) : runner(simulation(seed), level) { newProgram(); }
+
+  /// Files and log stay.
+  void newProgram() {
+    env = StreamExecutionEnvironment();
     env.configure("execution.checkpointing.dir", "/checkpoints")
         .configure("execution.checkpointing.interval", "1 h")
         .configure("execution.checkpointing.data-inline-threshold", "0")
@@ -266,6 +270,14 @@ class Scenario {
   JobResult result;
 
  private:
+  /// A job that restarts for ever ends with an error after a day of its time.
+  static std::unique_ptr<Executor> simulation(uint64_t seed) {
+    SimulationOptions options;
+    options.seed = seed;
+    options.timeLimit = std::chrono::hours(24);
+    return std::make_unique<SimulatedExecutor>(options);
+  }
+
   ExecutionContext* client_ = nullptr;
   MiniCluster* cluster_ = nullptr;
   JobMaster* master_ = nullptr;

@@ -28,6 +28,12 @@ std::string excerpt(std::string_view text) {
   return result;
 }
 
+/// Fails the job whatever its restart strategy says: a restart would come upon the same file.
+[[noreturn]] void throwForGood(const char* className, const std::string& message) {
+  throw Throwable("org.apache.flink.runtime.execution.SuppressRestartsException", message,
+                  std::make_shared<Throwable>(className, message));
+}
+
 }  // namespace
 
 void BadRowCounter::add(const std::string& problem) {
@@ -76,16 +82,18 @@ std::string describeBadCell(const Cell& cell, const char* expected) {
 }
 
 void throwFileError(const Error& error) {
-  throw Throwable(error.code == ErrorCode::kNotFound ? "java.io.FileNotFoundException" : "java.io.IOException", error.message);
+  if (error.code == ErrorCode::kIo) throw Throwable("java.io.IOException", error.message);
+  throwForGood(error.code == ErrorCode::kNotFound ? "java.io.FileNotFoundException" : "java.io.IOException", error.message);
 }
-void throwBadRow(const std::string& problem) { throw Throwable("org.apache.flink.api.common.io.ParseException", problem); }
+void throwBadRow(const std::string& problem) { throwForGood("org.apache.flink.api.common.io.ParseException", problem); }
 
 Result<LineReader> openSourceFile(FileSystem& files, const std::string& path, LineReaderOptions options) {
   auto opened = LineReader::open(files, path, options);
   if (opened.has_value() || opened.error().code != ErrorCode::kNotFound) return opened;
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (!files.isDirectory(folder)) return Error{ErrorCode::kNotFound, opened.error().message + "; there is no folder " + folder};
+  if (!files.isDirectory(folder))
+    return Error{ErrorCode::kNotFound, opened.error().message + "; there is no folder " + path.substr(0, slash)};
   const auto beside = files.list(folder);
   const std::string close = beside.has_value() ? nearest(path.substr(slash + 1), *beside) : "";
   return Error{ErrorCode::kNotFound,

@@ -179,7 +179,7 @@ TEST_F(CsvReaderTest, MissingFileNamesWhatLiesBesideIt) {
   machine_.write("/data/flights.csv.gz", "");
   EXPECT_THAT(mistake(Reader("/data/flights.csv")), AllOf(HasSubstr("/data/flights.csv: "), HasSubstr("did you mean flights.csv.gz?")));
   EXPECT_THAT(mistake(Reader("/data/orders.csv")), HasSubstr("correct the path"));
-  EXPECT_THAT(mistake(Reader("/date/flights.csv")), HasSubstr("there is no folder /date/"));
+  EXPECT_THAT(mistake(Reader("/date/flights.csv")), HasSubstr("there is no folder /date"));
 }
 
 TEST_F(CsvReaderTest, AFileThatIsCutOffFailsEvenWhereBadRowsAreSkipped) {

@@ -18,6 +18,7 @@ class TransactionalCollectResult {
   void begin(const std::string& id) {
     Lock lock(mutex_);
     open_[id];
+    begun_.insert(id);
   }
   void add(const std::string& id, std::span<StreamRecord<T>> records) {
     Lock lock(mutex_);
@@ -33,6 +34,11 @@ class TransactionalCollectResult {
     committed_.insert(id);
     for (T& value : transaction.mapped()) visible_.push_back(std::move(value));
     return true;
+  }
+  /// Whether there ever was such a transaction here.
+  bool knows(const std::string& id) const {
+    Lock lock(mutex_);
+    return begun_.count(id) > 0;
   }
   void abort(const std::string& id) {
     Lock lock(mutex_);
@@ -52,15 +58,15 @@ class TransactionalCollectResult {
  private:
   mutable Mutex mutex_;
   std::map<std::string, std::vector<T>> open_;
-  std::set<std::string> committed_;
+  std::set<std::string> begun_, committed_;
   std::vector<T> visible_;
 };
 
 template <class T>
 class TransactionalCollectOperator final : public TwoPhaseCommitSink<T, std::string> {
  public:
-  TransactionalCollectOperator(OperatorSetup setup, std::shared_ptr<TransactionalCollectResult<T>> result)
-      : TwoPhaseCommitSink<T, std::string>(std::move(setup)), result_(std::move(result)) {}
+  TransactionalCollectOperator(OperatorSetup setup, std::shared_ptr<TransactionalCollectResult<T>> result, bool ignoresEarlierRuns)
+      : TwoPhaseCommitSink<T, std::string>(std::move(setup)), result_(std::move(result)), ignoresEarlierRuns_(ignoresEarlierRuns) {}
 
  protected:
   std::string beginTransaction() override {
@@ -76,9 +82,15 @@ class TransactionalCollectOperator final : public TwoPhaseCommitSink<T, std::str
                     "transaction " + id + " is unknown to the store it was written to: its records are lost");
   }
   void abort(std::string& id) override { result_->abort(id); }
+  void recoverAndCommit(std::string& id) override {
+    if (!ignoresEarlierRuns_ || result_->knows(id)) return commit(id);
+    Logger(this->environment().world.log, "org.apache.flink.streaming.api.functions.sink.TwoPhaseCommitSinkFunction")
+        .info("{}: transaction {} was shown by an earlier run, or ended with it.", this->environment().taskName(), id);
+  }
 
  private:
   std::shared_ptr<TransactionalCollectResult<T>> result_;
+  const bool ignoresEarlierRuns_;
 };
 
 /// Collects records exactly once: `stream.sinkTo("collect", Batching::kBatches, TransactionalCollectSink<T>(result))`.
@@ -86,12 +98,16 @@ template <class T>
 class TransactionalCollectSink {
  public:
   explicit TransactionalCollectSink(std::shared_ptr<TransactionalCollectResult<T>> result) : result_(std::move(result)) {}
+  /// For a result that lives as long as one run: a checkpoint of an earlier run may name transactions whose records ended with it. Without
+  /// this, a transaction that the store does not know fails the job.
+  TransactionalCollectSink& ignoreEarlierRuns() { return ignoresEarlierRuns_ = true, *this; }
   std::unique_ptr<StreamOperator> operator()(OperatorSetup setup) const {
-    return std::make_unique<TransactionalCollectOperator<T>>(std::move(setup), result_);
+    return std::make_unique<TransactionalCollectOperator<T>>(std::move(setup), result_, ignoresEarlierRuns_);
   }
 
  private:
   std::shared_ptr<TransactionalCollectResult<T>> result_;
+  bool ignoresEarlierRuns_ = false;
 };
 
 }  // namespace weir
