@@ -37,7 +37,7 @@ void printCheckpoints(std::ostream& out, const JobSnapshot& snapshot, bool colou
     table.addRow({std::to_string(c.id), std::string(statusName(c.status)), fmt::format("{}/{}", c.acknowledged, c.subtasks),
                   millis(c.endToEndMs()), millis(largest(c, &TaskCheckpointStats::startDelayMs)),
                   millis(largest(c, &TaskCheckpointStats::alignmentMs)), millis(largest(c, &TaskCheckpointStats::syncMs)),
-                  millis(largest(c, &TaskCheckpointStats::asyncMs)), withThousands(c.stateSize) + " b"});
+                  millis(largest(c, &TaskCheckpointStats::asyncMs)), withThousands(c.stateSize) + " B"});
   }
   table.print(out, colour);
   const CheckpointCounts& counts = snapshot.checkpoints->counts;
@@ -53,9 +53,11 @@ void printSummary(std::ostream& out, const JobSnapshot& snapshot, const JobResul
   const int64_t tookMs = entered(result.status) - entered(JobStatus::kCreated);
   out << styled(toString(result.status), good ? Style::kGreen : Style::kRed, colour)
       << fmt::format(" after {:.1f} s, {} restart{}", static_cast<double>(tookMs) / 1000, result.restarts, result.restarts == 1 ? "" : "s");
-  if (snapshot.checkpoints)
-    out << fmt::format(", {} checkpoints completed, {} failed", snapshot.checkpoints->counts.completed,
-                       snapshot.checkpoints->counts.failed);
+  if (snapshot.checkpoints) {
+    const CheckpointCounts& counts = snapshot.checkpoints->counts;
+    out << fmt::format(", {} checkpoints completed, {} failed", counts.completed, counts.failed - counts.notTriggered);
+    if (counts.notTriggered > 0) out << fmt::format(", {} not begun because not all tasks ran", counts.notTriggered);
+  }
   out << '\n';
 }
 
@@ -70,11 +72,22 @@ void printJsonReport(std::ostream& out, const JobSnapshot& snapshot, const JobRe
                    {"restarts", result.restarts}};
   if (result.failure) report["job"]["failure"] = result.failure->trace();
   if (snapshot.checkpoints) {
-    report["checkpoints"] = {{"completed", snapshot.checkpoints->counts.completed}, {"failed", snapshot.checkpoints->counts.failed}};
+    const CheckpointCounts& counts = snapshot.checkpoints->counts;
+    report["checkpoints"] = {
+        {"completed", counts.completed}, {"failed", counts.failed - counts.notTriggered}, {"not-begun", counts.notTriggered}};
     auto& history = report["checkpoints"]["history"] = nlohmann::ordered_json::array();
     for (const auto& c : snapshot.checkpoints->history)
-      history.push_back(
-          {{"id", c->id}, {"status", statusName(c->status)}, {"end-to-end-ms", c->endToEndMs()}, {"state-size", c->stateSize}});
+      history.push_back({{"id", c->id},
+                         {"status", statusName(c->status)},
+                         {"acknowledged", c->acknowledged},
+                         {"subtasks", c->subtasks},
+                         {"end-to-end-ms", c->endToEndMs()},
+                         {"slowest-start-delay-ms", largest(*c, &TaskCheckpointStats::startDelayMs)},
+                         {"slowest-alignment-ms", largest(*c, &TaskCheckpointStats::alignmentMs)},
+                         {"slowest-sync-ms", largest(*c, &TaskCheckpointStats::syncMs)},
+                         {"slowest-async-ms", largest(*c, &TaskCheckpointStats::asyncMs)},
+                         {"state-size", c->stateSize},
+                         {"path", c->externalPath}});
   }
   if (compared) {
     report["oracle"]["equal"] = comparison.has_value();

@@ -114,7 +114,7 @@ class Client {
     const JobSnapshot snapshot = reply->take();
     const double rate = elapsed > lastElapsed_ ? static_cast<double>(read - lastRead_) / (elapsed - lastElapsed_) : 0;
     const int64_t completed = snapshot.checkpoints ? snapshot.checkpoints->counts.completed : 0;
-    const int64_t failed = snapshot.checkpoints ? snapshot.checkpoints->counts.failed : 0;
+    const int64_t failed = snapshot.checkpoints ? snapshot.checkpoints->counts.failed - snapshot.checkpoints->counts.notTriggered : 0;
     progress_.show(fmt::format("{}  {:5.1f} s  {} of {} records  {:>9} records/s  checkpoints {} completed, {} failed  restarts {}",
                                toString(snapshot.status), elapsed, withThousands(read), withThousands(total),
                                withThousands(static_cast<int64_t>(std::max(0.0, rate))), completed, failed, snapshot.restarts),

@@ -83,6 +83,7 @@ void CheckpointStatsTracker::reportFailed(const std::shared_ptr<CheckpointStats>
 void CheckpointStatsTracker::reportFailedWithoutInProgress() {
   ++counts_.total;
   ++counts_.failed;
+  ++counts_.notTriggered;
   publishCounts();
 }
 

@@ -16,6 +16,7 @@ namespace weir {
 /// Flink: CheckpointStatsCounts.
 struct CheckpointCounts {
   int64_t restored = 0, total = 0, completed = 0, failed = 0;
+  int64_t notTriggered = 0;  ///< of the failed ones: requests that came to nothing, mostly because not all tasks ran yet
   int32_t inProgress = 0;
 };
 

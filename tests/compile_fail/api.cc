@@ -1,0 +1,44 @@
+// What must not compile of a program, and what the compiler must say. See run.cmake.
+#include "weir/api/stream_execution_environment.h"
+
+enum class Colour { kRed };
+struct NoFields {
+  int x = 0;
+};
+struct Order {
+  std::string id;
+  std::vector<int32_t> items;
+  std::array<int32_t, 2> pair;
+  Colour colour = Colour::kRed;
+  WEIR_FIELDS(id, items)
+};
+
+weir::DataStream<Order> orders(weir::StreamExecutionEnvironment& env) {
+  return env.fromCollection(std::vector<Order>());
+}
+
+void compiles() {
+  weir::StreamExecutionEnvironment env;
+  orders(env).keyBy(&Order::id);
+  orders(env).map([](const Order& order) { return order.id; });
+}
+
+// CASE KEY_LIST: Weir cannot key a stream by this type: use
+// CASE KEY_ENUM: Weir cannot key a stream by this type: use
+// CASE KEY_WITHOUT_SERIALIZER: Weir cannot key a stream by this type: use
+// CASE STREAM_OF_POINTERS: Weir cannot serialize the elements of this stream: use
+// CASE STREAM_WITHOUT_FIELDS: Weir cannot serialize the elements of this stream: use
+void doesNot() {
+  weir::StreamExecutionEnvironment env;
+#if defined(KEY_LIST)
+  orders(env).keyBy(&Order::items);
+#elif defined(KEY_ENUM)
+  orders(env).keyBy(&Order::colour);
+#elif defined(KEY_WITHOUT_SERIALIZER)
+  orders(env).keyBy([](const Order&) { return NoFields{}; });
+#elif defined(STREAM_OF_POINTERS)
+  orders(env).map([](const Order& order) { return order.id.c_str(); });
+#elif defined(STREAM_WITHOUT_FIELDS)
+  orders(env).map([](const Order&) { return NoFields{}; });
+#endif
+}

@@ -1,0 +1,253 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "support/gzip.h"
+#include "support/temp_dir.h"
+
+extern char** environ;
+
+namespace weir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using testing::TempDir;
+
+struct Answer {
+  int code = -1;
+  std::string out, err;
+};
+
+/// Runs the real command. `onError` looks at what came on standard error so far, after each piece; it may signal the process.
+Answer weir(std::vector<std::string> arguments, const std::function<void(pid_t, const std::string&)>& onError = nullptr) {
+  int out[2], err[2];
+  EXPECT_EQ(pipe2(out, O_CLOEXEC), 0);
+  EXPECT_EQ(pipe2(err, O_CLOEXEC), 0);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
+  arguments.insert(arguments.begin(), WEIR_BINARY);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  EXPECT_EQ(posix_spawn(&pid, WEIR_BINARY, &actions, nullptr, argv.data(), environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+  close(out[1]);
+  close(err[1]);
+
+  Answer answer;
+  pollfd open[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
+  while (open[0].fd >= 0 || open[1].fd >= 0) {
+    poll(open, 2, -1);
+    for (pollfd& pipe : open) {
+      if (pipe.fd < 0 || pipe.revents == 0) continue;
+      char bytes[4096];
+      const ssize_t got = ::read(pipe.fd, bytes, sizeof bytes);
+      if (got <= 0) {
+        close(pipe.fd);
+        pipe.fd = -1;
+        continue;
+      }
+      const bool isError = &pipe == &open[1];
+      (isError ? answer.err : answer.out).append(bytes, static_cast<size_t>(got));
+      if (isError && onError) onError(pid, answer.err);
+    }
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return answer;
+}
+
+/// A mistake of the user's: exit code 2, nothing on standard output, one line on standard error with all of `says` in it.
+void expectUsageError(const std::vector<std::string>& arguments, const std::vector<std::string>& says) {
+  const Answer answer = weir(arguments);
+  SCOPED_TRACE(::testing::PrintToString(arguments));
+  EXPECT_EQ(answer.code, 2) << answer.err;
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(answer.err, StartsWith("weir: "));
+  EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
+  EXPECT_THAT(answer.err, Not(HasSubstr("Exception"))) << "no stack trace";
+  for (const std::string& text : says) EXPECT_THAT(answer.err, HasSubstr(text));
+}
+
+void writeFile(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+/// A folder with small files in place of the example's data.
+void writeExampleData(const TempDir& folder, const std::string& flights, const std::string& planes = "tailnum,engine\nN1,Turbo-fan\n") {
+  writeFile(folder / "flights.csv.gz", testing::gzip(flights));
+  writeFile(folder / "planes.csv", planes);
+}
+const char* const kFlights = "carrier,tailnum,dep_delay\nAA,N1,5\nUA,N2,-3\nUA,N1,\n";
+
+TEST(Command, MistakesOnTheCommandLineAreOneSentence) {
+  expectUsageError({"run"}, {"JOB", "weir run --help"});
+  expectUsageError({"frobnicate"}, {"no command 'frobnicate'", "run and config"});
+  expectUsageError({"run", "flights-delay"}, {"no built-in job 'flights-delay'", "flights-delays"});
+  expectUsageError({"run", "flights-delays", "--frob"}, {"--frob", "weir run --help"});
+  expectUsageError({"run", "flights-delays", "--rate", "fast"}, {"--rate", "'fast' is not a number above 0"});
+  expectUsageError({"run", "flights-delays", "--rate", "0"}, {"--rate", "'0' is not a number above 0"});
+  expectUsageError({"run", "flights-delays", "--output", "xml"}, {"--output", "'xml'", "text and json"});
+  expectUsageError({"run", "flights-delays", "--executor", "quantum"}, {"--executor", "'quantum'", "threads, pool, simulated"});
+  expectUsageError({"run", "flights-delays", "-D"}, {"-D", "KEY=VALUE"});
+  expectUsageError({"run", "flights-delays", "-D", "=1"}, {"names no key"});
+  expectUsageError({"run", "flights-delays", "--kill", "by-engine"}, {"--kill", "'by-engine'", "as in by-engine:1@50%"});
+  expectUsageError({"run", "flights-delays", "--kill", "nobody@50%"}, {"--kill", "no operator 'nobody'", "by-engine", "by-carrier"});
+  expectUsageError({"run", "flights-delays", "--kill", "by-engine:9@50%"}, {"--kill", "subtasks 0 to 3, not 9"});
+  expectUsageError({"config", "checkpointing.intervall"}, {"'checkpointing.intervall'", "weir config"});
+}
+
+TEST(Command, MistakesOfTheConfigurationNamePlaceKeyAndRemedy) {
+  expectUsageError({"run", "flights-delays", "-D", "execution.checkpointing.interval=abc"},
+                   {"-D", "'abc'", "execution.checkpointing.interval", "write it as 500 ms"});
+  expectUsageError({"run", "flights-delays", "-D", "parallelism.default=200", "-D", "pipeline.max-parallelism=100"},
+                   {"parallelism 200, above its max parallelism of 100"});
+  expectUsageError({"run", "flights-delays", "-D", "execution.checkpointing.interval=1s", "-D", "execution.checkpointing.dir=/proc/nope"},
+                   {"/proc/nope", "execution.checkpointing.dir"});
+  expectUsageError({"run", "flights-delays", "-D", "execution.state-recovery.path=/there/is/none/chk-1"},
+                   {"execution.state-recovery.path", "/there/is/none/chk-1"});
+  expectUsageError({"run", "flights-delays", "--config-dir", "/there/is/none"}, {"/there/is/none"});
+  const TempDir conf;
+  writeFile(conf / "config.yaml", "execution:\n  checkpointing:\n    interval: abc\n");
+  expectUsageError({"run", "flights-delays", "--config-dir", conf.path()},
+                   {conf / "config.yaml" + ":3:15: ", "'abc'", "write it as 500 ms"});
+  writeFile(conf / "config.yaml", "execution:\n  checkpointing\n    interval: 1s\n");
+  expectUsageError({"run", "flights-delays", "--config-dir", conf.path()}, {conf / "config.yaml" + ":3:"});
+}
+
+TEST(Command, AnUnknownKeyIsAWarningWithTheNearestOne) {
+  const TempDir data;
+  writeExampleData(data, kFlights);
+  const Answer answer =
+      weir({"run", "flights-delays", "--data", data.path(), "--quiet", "-D", "execution.checkpointing.intervall=1s"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(answer.err, AllOf(StartsWith("weir: warning: -D: execution.checkpointing.intervall is no known key"),
+                                HasSubstr("did you mean execution.checkpointing.interval?")));
+}
+
+TEST(Command, MistakesInTheDataNameFileLineAndColumn) {
+  expectUsageError({"run", "flights-delays", "--data", "/there/is/none"}, {"--data", "no folder /there/is/none"});
+  const TempDir data;
+  expectUsageError({"run", "flights-delays", "--data", data.path()}, {"flights.csv.gz"});
+  writeExampleData(data, "carrier,tailnum\nAA,N1\n");
+  expectUsageError({"run", "flights-delays", "--data", data.path()},
+                   {"flights.csv.gz has no column \"dep_delay\"", "\"carrier\", \"tailnum\""});
+  writeExampleData(data, kFlights, "tailnum,motor\nN1,Turbo-fan\n");
+  expectUsageError({"run", "flights-delays", "--data", data.path()}, {"planes.csv has no column \"engine\"", "\"tailnum\", \"motor\""});
+  writeExampleData(data, "carrier,tailnum,dep_delay\nAA,N1,late\n");
+  expectUsageError({"run", "flights-delays", "--data", data.path()}, {"flights.csv.gz line 2, column \"dep_delay\": \"late\" is not"});
+}
+
+TEST(Command, AFailureWhileItRunsIsOneSentenceAndExitCodeOne) {
+  const TempDir data;
+  writeExampleData(data, std::string(kFlights) + "AA,N1,late\n");
+  // With checkpoints the default is to restart for ever; a row that cannot be read does not get better by that.
+  const Answer answer = weir(
+      {"run", "flights-delays", "--data", data.path(), "--quiet", "-D", "execution.checkpointing.interval=100 ms"});
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_THAT(answer.err, StartsWith("weir: the job failed: "));
+  EXPECT_THAT(answer.err, HasSubstr("flights.csv.gz line 5, column \"dep_delay\": \"late\" is not"));
+  EXPECT_THAT(answer.err, HasSubstr("[Source: flights (")) << "and which task it was";
+  EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
+}
+
+TEST(Command, AKilledSubtaskWithoutRestartsLeavesACheckpointToGoOnFrom) {
+  const TempDir folder;
+  const std::vector<std::string> common{"run", "flights-delays", "--quiet", "--executor", "simulated", "-D",
+                                        "execution.checkpointing.dir=" + folder.path() + "/checkpoints"};
+  auto killed = common;
+  for (const char* more : {"--rate", "100000", "--kill", "by-engine:1@60%", "-D", "restart-strategy.type=none", "-D",
+                           "execution.checkpointing.interval=500 ms", "-D",
+                           "execution.checkpointing.externalized-checkpoint-retention=RETAIN_ON_CANCELLATION"})
+    killed.push_back(more);
+  const Answer failed = weir(killed);
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_THAT(failed.err, HasSubstr("killed by --kill after"));
+  const std::string hint = "-D execution.state-recovery.path=";
+  const size_t at = failed.err.find(hint);
+  ASSERT_NE(at, std::string::npos) << failed.err;
+  const std::string path = failed.err.substr(at + 3, failed.err.find(' ', at + 3) - at - 3);
+
+  auto resumed = common;
+  for (const std::string& more :
+       {std::string("--seed"), std::string("2"), std::string("-D"), path, std::string("--output"), std::string("json")})
+    resumed.push_back(more);
+  const Answer good = weir(resumed);
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_EQ(nlohmann::json::parse(good.out)["job"]["status"], "FINISHED");
+
+  auto wide = resumed;
+  for (const char* more : {"-D", "parallelism.default=6"}) wide.push_back(more);
+  EXPECT_EQ(weir(wide).code, 0) << "at another parallelism, too";
+}
+
+TEST(Command, ControlCCancelsTheJobAndExitsWith130) {
+  bool sent = false;
+  const Answer answer = weir({"run", "flights-delays", "--rate", "1000", "-D", "execution.checkpointing.interval=1s"},
+                             [&](pid_t pid, const std::string& err) {
+                               if (sent || err.find("RUNNING") == std::string::npos) return;
+                               sent = true;
+                               kill(pid, SIGINT);
+                             });
+  EXPECT_EQ(answer.code, 130) << answer.err;
+  EXPECT_THAT(answer.err, HasSubstr("weir: interrupted: cancelling the job; Ctrl-C once more quits at once\n"));
+  EXPECT_THAT(answer.err, HasSubstr("weir: interrupted: the job was cancelled"));
+  EXPECT_THAT(answer.out, HasSubstr("CANCELED after"));
+}
+
+TEST(Command, ASecondControlCQuitsAtOnce) {
+  bool sent = false;
+  const Answer answer = weir({"run", "flights-delays", "--rate", "1000"}, [&](pid_t pid, const std::string& err) {
+    if (sent || err.find("RUNNING") == std::string::npos) return;
+    sent = true;
+    kill(pid, SIGSTOP);  // so that both are there before it looks
+    kill(pid, SIGINT);
+    kill(pid, SIGCONT);
+    kill(pid, SIGINT);
+  });
+  EXPECT_EQ(answer.code, 130) << answer.err;
+}
+
+TEST(Command, HelpNamesTheCommandAndGivesExamples) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"}, {"run", "--help"}, {"config", "--help"}}) {
+    const Answer answer = weir(arguments);
+    EXPECT_EQ(answer.code, 0);
+    EXPECT_EQ(answer.err, "");
+    EXPECT_THAT(answer.out, AllOf(HasSubstr("Usage: weir"), HasSubstr("Example"), HasSubstr("Exit codes: 0")));
+  }
+}
+
+TEST(Command, JsonOutputIsOneObjectAndNothingElse) {
+  const TempDir data;
+  writeExampleData(data, kFlights);
+  const Answer answer = weir({"run", "flights-delays", "--data", data.path(), "--quiet", "--compare", "--output", "json", "-D",
+                              "execution.checkpointing.interval=1 s"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  const auto report = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(report["job"]["status"], "FINISHED");
+  EXPECT_EQ(report["oracle"]["equal"], true);
+  ASSERT_FALSE(report["checkpoints"]["history"].empty());
+  for (const auto& checkpoint : report["checkpoints"]["history"]) {
+    EXPECT_EQ(checkpoint["acknowledged"], checkpoint["subtasks"]);
+    EXPECT_TRUE(checkpoint.contains("slowest-alignment-ms"));
+  }
+  const Answer keys = weir({"config", "--output", "json", "execution.checkpointing"});
+  EXPECT_GT(nlohmann::json::parse(keys.out).size(), 10u);
+}
+
+}  // namespace
+}  // namespace weir
