@@ -108,6 +108,8 @@ class RecordingChannelStateWriter final : public ChannelStateWriter {
   void finishInput(int64_t) override {}
   void finishOutput(int64_t) override {}
   void abort(int64_t, std::shared_ptr<const Throwable>, bool) override {}
+  std::shared_ptr<ChannelStateWriteResult> getAndRemoveWriteResult(int64_t) override { return nullptr; }
+  void close() override {}
 
   std::vector<std::string> calls;
 

@@ -6,6 +6,7 @@
 
 #include "weir/base/error.h"
 #include "weir/buffer/buffer.h"
+#include "weir/snapshot/channel_state_write_result.h"
 #include "weir/snapshot/checkpoint_options.h"
 
 namespace weir {
@@ -23,8 +24,12 @@ struct ResultSubpartitionInfo {
   auto operator<=>(const ResultSubpartitionInfo&) const = default;
 };
 
-/// Takes the in-flight data of unaligned checkpoints. Calls only enqueue: they neither wait nor write, and are made with no lock held. Any
-/// thread. Buffers come with a reference each and are not copied; they may be pool buffers, so that a slow disk is felt as back pressure.
+/// Takes the in-flight data of one subtask's unaligned checkpoints. Calls only enqueue: they neither wait nor write, and are made with no
+/// lock held. Any thread. Buffers come with a reference each and are not copied; they may be pool buffers, so that a slow disk is felt as
+/// back pressure.
+///
+/// Life of a checkpoint: start, data of inputs and outputs, finishInput, finishOutput, getAndRemoveWriteResult; abort at any time. Data
+/// that comes for a checkpoint that was aborted, or is older than one that was started, is dropped.
 ///
 /// Flink: ChannelStateWriter. Differs: addOutputDataFuture is a pair of messages here, expectOutputData and one of completeOutputData and
 /// failOutputData, because nobody waits on a future by running code in whoever completes it.
@@ -42,7 +47,12 @@ class ChannelStateWriter {
   virtual void failOutputData(int64_t checkpointId, ResultSubpartitionInfo subpartition, std::shared_ptr<const Throwable> cause) = 0;
   virtual void finishInput(int64_t checkpointId) = 0;
   virtual void finishOutput(int64_t checkpointId) = 0;
+  /// Fails the result. `cleanUp`: nobody will ask for it; else it is kept for getAndRemoveWriteResult.
   virtual void abort(int64_t checkpointId, std::shared_ptr<const Throwable> cause, bool cleanUp) = 0;
+  /// What becomes of a started checkpoint; once per checkpoint. Null if it was not started or was cleaned up.
+  virtual std::shared_ptr<ChannelStateWriteResult> getAndRemoveWriteResult(int64_t checkpointId) = 0;
+  /// The subtask ends: what has not ended fails, what comes later is dropped. Idempotent.
+  virtual void close() = 0;
 };
 
 }  // namespace weir

@@ -11,6 +11,7 @@
 #include "weir/base/world.h"
 #include "weir/exchange/result_partition.h"
 #include "weir/exchange/union_input_gate.h"
+#include "weir/snapshot/channel_state_writer.h"
 #include "weir/snapshot/checkpoint_responder.h"
 #include "weir/snapshot/checkpoint_storage.h"
 
@@ -73,6 +74,8 @@ struct TaskEnvironment {
   std::shared_ptr<CheckpointWorkerStorage> storage;  ///< null where checkpointing is off
   std::function<std::unique_ptr<OperatorStateBackend>()> createOperatorState{};
   TaskSettings settings{};
+  /// Takes in-flight data; null where no checkpoint can be unaligned. Shared: a partition outlives its task.
+  std::shared_ptr<ChannelStateWriter> channelStateWriter{};
 
   JobID job{};
   std::string jobName{};
