@@ -37,26 +37,41 @@ class FsCheckpointStorage::Output final : public CheckpointStateOutput {
   }
   int64_t position() const override { return position_; }
 
+  Result<StreamHandle> finishPart() override {
+    WEIR_CHECK(!finished_, "a state output ends before its part");
+    if (folder_.has_error()) return folder_.error();
+    if (fitsInline()) return StreamHandle{InlineHandle{"file:" + path(), std::make_shared<const std::vector<std::byte>>(buffer_)}};
+    WEIR_TRY(writeOut());
+    return fileHandle();
+  }
+
   Result<StreamHandle> finish() override {
     WEIR_CHECK(!finished_, "a state output is finished twice");
     finished_ = true;
     if (position_ == 0) return StreamHandle{};
     if (folder_.has_error()) return folder_.error();
-    if (!file_ && static_cast<size_t>(position_) <= storage_.options_.inlineThreshold) {
+    if (fitsInline())
       return StreamHandle{InlineHandle{"file:" + path(), std::make_shared<const std::vector<std::byte>>(std::move(buffer_))}};
-    }
-    WEIR_TRY(flush());
-    if (storage_.options_.sync) WEIR_TRY(file_->sync());
+    WEIR_TRY(writeOut());
     WEIR_TRY(file_->close());
     file_.reset();
-    if (relative_) return StreamHandle{RelativeFileHandle{name_, position_, path()}};
-    return StreamHandle{FileHandle{"file:" + path(), position_}};
+    return fileHandle();
   }
 
  private:
   static constexpr size_t kWriteBuffer = 64 * 1024;
   std::string path() const { return *folder_ + "/" + name_; }
+  bool fitsInline() const { return !file_ && static_cast<size_t>(position_) <= storage_.options_.inlineThreshold; }
+  StreamHandle fileHandle() const {
+    if (relative_) return RelativeFileHandle{name_, position_, path()};
+    return FileHandle{"file:" + path(), position_};
+  }
 
+  Result<void> writeOut() {
+    WEIR_TRY(flush());
+    if (storage_.options_.sync) WEIR_TRY(file_->sync());
+    return {};
+  }
   Result<void> flush() {
     if (!file_) {
       if (folder_.has_error()) return folder_.error();

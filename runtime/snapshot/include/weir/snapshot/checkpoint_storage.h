@@ -21,6 +21,8 @@ class CheckpointStateOutput {
   virtual Result<void> write(std::span<const std::byte> bytes) = 0;
   /// Bytes written so far: the offset that a handle stores.
   virtual int64_t position() const = 0;
+  /// A handle to what was written so far, which can be read from now on, while more may follow: a file that it names is longer in the end.
+  virtual Result<StreamHandle> finishPart() = 0;
   /// monostate if nothing was written.
   virtual Result<StreamHandle> finish() = 0;
 };
