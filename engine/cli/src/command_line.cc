@@ -2,13 +2,17 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <iostream>
 
 #include "weir/base/real_file_system.h"
 #include "weir/cli/config_command.h"
 #include "weir/cli/run_command.h"
+#include "weir/cli/trace_command.h"
 #include "weir/config/configuration_loader.h"
 
 namespace weir {
@@ -58,9 +62,10 @@ std::string namesOf(const std::vector<Example>& examples) {
   return text;
 }
 
-CLI::Validator outputFormat() {
-  const auto check = [](const std::string& text) {
-    return text == "text" || text == "json" ? std::string() : "'" + text + "' is no format, text and json are";
+CLI::Validator outputFormat(std::vector<std::string> formats = {"text", "json"}) {
+  const auto check = [formats](const std::string& text) {
+    if (std::find(formats.begin(), formats.end(), text) != formats.end()) return std::string();
+    return fmt::format("'{}' is no format, {} and {} are", text, fmt::join(formats.begin(), formats.end() - 1, ", "), formats.back());
   };
   return CLI::Validator(check, "", "");
 }
@@ -125,6 +130,21 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   configCommand->add_flag("--all", config.all, "Also keys of Flink that have no effect here.");
   configCommand->add_option("--output", output, "text or json.")->type_name("FORMAT")->check(outputFormat());
 
+  TraceOptions trace;
+  CLI::App* traceCommand = app.add_subcommand("trace", "Follow the barriers of a run through its tasks.")->group("teach, inspect");
+  traceCommand->footer(
+      "Examples:\n"
+      "  weir run flights-delays -D weir.trace.path=barriers.trace      record\n"
+      "  weir trace barriers.trace                                      one line per checkpoint\n"
+      "  weir trace barriers.trace --checkpoint 3                       the way of one barrier\n"
+      "  weir trace barriers.trace --output perfetto > barriers.json    a picture: open it at ui.perfetto.dev\n" +
+      std::string(kExitCodes));
+  traceCommand->add_option("FILE", trace.file, "What weir.trace.path named when the job ran.")->type_name("")->required();
+  traceCommand->add_option("--checkpoint", trace.checkpoint, "Only this checkpoint.")->type_name("ID");
+  traceCommand->add_option("--output", output, "text, json or perfetto.")
+      ->type_name("FORMAT")
+      ->check(outputFormat({"text", "json", "perfetto"}));
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {
@@ -134,9 +154,10 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e), kExitOk;
   } catch (const CLI::ParseError& e) {
-    const std::string command = runCommand->parsed() ? "weir run" : configCommand->parsed() ? "weir config" : "weir";
+    std::string command = "weir";
+    for (const CLI::App* parsed : app.get_subcommands()) command += " " + parsed->get_name();
     const bool isWord = argc > 1 && command == "weir" && argv[1][0] != '-';
-    if (isWord) return usageError(std::string("there is no command '") + argv[1] + "'; run and config are, see weir --help");
+    if (isWord) return usageError(std::string("there is no command '") + argv[1] + "'; run, config and trace are, see weir --help");
     return usageError(std::string(e.what()) + "; see " + command + " --help");
   }
 
@@ -151,6 +172,12 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   if (configCommand->parsed()) {
     config.json = output == "json";
     return showConfig(config, std::cout, wantsColour(STDOUT_FILENO));
+  }
+  if (traceCommand->parsed()) {
+    using Format = TraceOptions::Format;
+    trace.format = output == "json" ? Format::kJson : output == "perfetto" ? Format::kPerfetto : Format::kText;
+    RealFileSystem files;
+    return showTrace(files, trace, std::cout, wantsColour(STDOUT_FILENO));
   }
   std::cout << app.help();
   return kExitOk;
