@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "support/gzip.h"
 #include "support/temp_dir.h"
@@ -96,7 +97,7 @@ const char* const kFlights = "carrier,tailnum,dep_delay\nAA,N1,5\nUA,N2,-3\nUA,N
 
 TEST(Command, MistakesOnTheCommandLineAreOneSentence) {
   expectUsageError({"run"}, {"JOB", "weir run --help"});
-  expectUsageError({"frobnicate"}, {"no command 'frobnicate'", "run and config"});
+  expectUsageError({"frobnicate"}, {"no command 'frobnicate'", "run, config and trace"});
   expectUsageError({"run", "flights-delay"}, {"no built-in job 'flights-delay'", "flights-delays"});
   expectUsageError({"run", "flights-delays", "--frob"}, {"--frob", "weir run --help"});
   expectUsageError({"run", "flights-delays", "--rate", "fast"}, {"--rate", "'fast' is not a number above 0"});
@@ -223,7 +224,8 @@ TEST(Command, ASecondControlCQuitsAtOnce) {
 }
 
 TEST(Command, HelpNamesTheCommandAndGivesExamples) {
-  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"}, {"run", "--help"}, {"config", "--help"}}) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"config", "--help"}, {"trace", "--help"}}) {
     const Answer answer = weir(arguments);
     EXPECT_EQ(answer.code, 0);
     EXPECT_EQ(answer.err, "");
@@ -247,6 +249,44 @@ TEST(Command, JsonOutputIsOneObjectAndNothingElse) {
   }
   const Answer keys = weir({"config", "--output", "json", "execution.checkpointing"});
   EXPECT_GT(nlohmann::json::parse(keys.out).size(), 10u);
+}
+
+TEST(Command, ATraceTellsTheWayOfEveryBarrierOfARun) {
+  const TempDir folder;
+  writeExampleData(folder, kFlights);
+  const std::string trace = folder.path() + "/barriers.trace";
+  const Answer run = weir({"run", "flights-delays", "--data", folder.path(), "--quiet", "-D", "execution.checkpointing.interval=1 s", "-D",
+                           "weir.trace.path=" + trace});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Answer answer = weir({"trace", trace, "--output", "json"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  // The final checkpoint of a bounded job, at least; of each that completed every task has sent its barrier and written its state.
+  const auto checkpoints = nlohmann::json::parse(answer.out)["checkpoints"];
+  std::set<std::string> steps, tasks;
+  int completed = 0;
+  for (const auto& checkpoint : checkpoints) {
+    if (checkpoint["outcome"] != "completed") continue;
+    ++completed;
+    for (const auto& event : checkpoint["events"]) {
+      steps.insert(event["step"].get<std::string>());
+      tasks.insert(event["task"].get<std::string>());
+    }
+  }
+  EXPECT_GE(completed, 1);
+  EXPECT_THAT(steps, ::testing::IsSupersetOf({"triggered", "emitted", "enqueued", "received", "channel-blocked", "aligned", "snapshot-sync",
+                                              "snapshot-async", "acknowledged", "completed"}));
+  EXPECT_GT(tasks.size(), 10u);
+}
+
+TEST(Command, ATraceThatCannotBeWrittenOrReadIsAMistakeOfTheUser) {
+  const TempDir folder;
+  writeExampleData(folder, kFlights);
+  const Answer run = weir({"run", "flights-delays", "--data", folder.path(), "--quiet", "-D", "weir.trace.path=" + folder.path()});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("weir.trace.path"), HasSubstr(folder.path())));
+  const Answer answer = weir({"trace", folder.path() + "/none"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.err, AllOf(StartsWith("weir: "), HasSubstr(folder.path() + "/none")));
 }
 
 }  // namespace

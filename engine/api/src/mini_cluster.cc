@@ -4,6 +4,7 @@
 
 #include "weir/config/network_options.h"
 #include "weir/config/task_manager_options.h"
+#include "weir/config/weir_options.h"
 #include "weir/checkpoint/default_operator_state_backend.h"
 
 namespace weir {
@@ -43,11 +44,13 @@ Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Confi
   WEIR_ASSIGN(const int32_t taskManagers, configuration.get(kMiniClusterTaskManagers));
   WEIR_ASSIGN(const auto slots, configuration.getOptional(kNumberOfTaskSlots));
   cluster->slotsPerTaskManager_ = slots.value_or(std::max(1, (slotsNeeded + taskManagers - 1) / taskManagers));
+  WEIR_TRY(cluster->openTrace(configuration));
   const auto board = std::make_shared<PartitionBoard>();
   for (int i = 1; i <= taskManagers; ++i) {
     WEIR_ASSIGN(TaskExecutorOptions options, taskExecutorOptions(configuration, i));
     if (forced.segmentSize > 0) options.segmentSize = forced.segmentSize;
     if (forced.networkSegments > 0) options.networkSegments = forced.networkSegments;
+    options.trace = cluster->trace_;
     WEIR_ASSIGN(auto taskManager, TaskExecutor::create(world, std::move(options), board));
     cluster->taskManagers_.push_back(std::move(taskManager));
   }
@@ -56,6 +59,16 @@ Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Confi
 }
 
 MiniCluster::~MiniCluster() = default;
+
+Result<void> MiniCluster::openTrace(const Configuration& configuration) {
+  WEIR_ASSIGN(const auto path, configuration.getOptional(kTracePath));
+  if (!path) return {};
+  trace_ = std::make_shared<BarrierTrace>(world_.executor.clock());
+  auto writer = BarrierTraceWriter::start(world_, *path, trace_);
+  if (writer.has_error()) return writer.error().in(std::string(kTracePath.key));
+  traceWriter_ = std::move(*writer);
+  return {};
+}
 
 Result<std::shared_ptr<JobMaster>> MiniCluster::submit(std::shared_ptr<const JobGraph> graph, const Configuration& configuration) {
   WEIR_ASSIGN(JobOptions options, JobOptions::from(configuration));
@@ -68,6 +81,7 @@ Result<std::shared_ptr<JobMaster>> MiniCluster::submit(std::shared_ptr<const Job
   checkpointing.configuration = options.checkpointing;
   checkpointing.storage = storage;
   checkpointing.initial = std::move(initial);
+  if (trace_) checkpointing.trace = trace_->tracer("jobmanager", "coordinator of " + graph->name());
   JobMaster::CheckpointingFactory factory;
   if (options.checkpointing.isPeriodic() || checkpointing.initial) factory = JobCheckpointing::factory(std::move(checkpointing));
 
@@ -119,6 +133,7 @@ void MiniCluster::stop(ExecutionContext& context) {
   }
   for (auto& taskManager : taskManagers_) taskManager->stop();
   for (auto& taskManager : taskManagers_) context.wait(WaitReason::kInputOrMail, {&taskManager->done()});
+  if (traceWriter_) traceWriter_->stop(context);
 }
 
 }  // namespace weir

@@ -31,7 +31,8 @@ struct Overview {
       if (event->step == BarrierStep::kChannelBlocked) ++blocked;
       if (event->step == BarrierStep::kTimedOut) timedOut = true;
       const bool aligned = event->step == BarrierStep::kAligned;
-      if (aligned && (!longestAlignment || event->details.durationNanos > longestAlignment->details.durationNanos)) longestAlignment = event;
+      if (aligned && (!longestAlignment || event->details.durationNanos > longestAlignment->details.durationNanos))
+        longestAlignment = event;
     }
   }
 };

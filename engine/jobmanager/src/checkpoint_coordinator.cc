@@ -11,12 +11,12 @@ CheckpointCoordinator::CheckpointCoordinator(JobID job, CheckpointCoordinatorCon
     : job_(job), jobText_(job.toString()), config_(std::move(configuration)),
       logger_(with.log, "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"), clock_(with.clock), random_(with.random),
       timer_(with.timer), io_(with.io), storage_(std::move(with.storage)), topology_(std::move(with.topology)),
-      executions_(with.executions), sharedState_(std::move(with.sharedState)), stats_(clock_, topology_, config_.historySize),
-      failures_(with.log, job, config_.tolerableFailedCheckpoints, std::move(with.failure)), store_(with.log, config_.numRetained),
-      decider_(with.log, clock_, config_.maxConcurrentCheckpoints, config_.cappedMinPause(),
-               [this](Nanos delay) {
-                 if (periodicScheduling_) scheduleTrigger(delay);
-               }),
+      executions_(with.executions), sharedState_(std::move(with.sharedState)), trace_(std::move(with.trace)),
+      stats_(clock_, topology_, config_.historySize), failures_(with.log, job, config_.tolerableFailedCheckpoints, std::move(with.failure)),
+      store_(with.log, config_.numRetained), decider_(with.log, clock_, config_.maxConcurrentCheckpoints, config_.cappedMinPause(),
+                                                      [this](Nanos delay) {
+                                                        if (periodicScheduling_) scheduleTrigger(delay);
+                                                      }),
       planner_(job, topology_, executions_, config_.checkpointsAfterTasksFinish) {
   WEIR_CHECK(storage_ != nullptr);
 }

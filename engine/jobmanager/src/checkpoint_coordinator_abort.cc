@@ -44,6 +44,7 @@ void CheckpointCoordinator::abort(const PendingPtr& checkpoint, const ExceptionP
   removePending(checkpoint->id());
   if (why->reason() == CheckpointFailureReason::kCheckpointExpired) rememberExpired(checkpoint->id());
   pumpWanted_ = true;
+  if (trace_) trace_->record(BarrierStep::kAborted, checkpoint->id());
   stats_.reportFailed(checkpoint->stats(), *why);
   failures_.handleCheckpointException(checkpoint->id(), checkpoint->properties(), *why, task);
   const CheckpointMetaData meta{checkpoint->id(), checkpoint->timestampMs()};

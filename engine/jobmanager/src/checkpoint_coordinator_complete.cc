@@ -79,6 +79,7 @@ void CheckpointCoordinator::onCompleted(const PendingPtr& checkpoint, const std:
   logger_.info("Completed checkpoint {} for job {} ({} bytes, checkpointDuration={} ms, finalizationTime={} ms).", completed->id, jobText_,
                completed->stateSize, completed->completionTimestampMs - completed->timestampMs,
                clock_.epochMillis() - completed->completionTimestampMs);
+  if (trace_) trace_->record(BarrierStep::kCompleted, completed->id);
   if (notifiesTasks(completed->properties)) {
     abortAll(std::make_shared<CheckpointException>(CheckpointFailureReason::kCheckpointSubsumed),
              [id = completed->id](const PendingCheckpoint& other) { return other.id() < id && other.canBeSubsumed(); });

@@ -56,6 +56,7 @@ CheckpointCoordinator::PendingPtr CheckpointCoordinator::createPending(Checkpoin
   checkpoint->expiry = timer_.schedule(clock_.monotonic() + config_.timeout, [this, id] { expire(id); });
   logger_.info("Triggering checkpoint {} (type={}) @ {} for job {}.", id,
                weir::toString(checkpoint->properties().type, checkpoint->properties().format), timestampMs, jobText_);
+  if (trace_) trace_->record(BarrierStep::kTriggered, id);
   return checkpoint;
 }
 

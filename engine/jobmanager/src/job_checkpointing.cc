@@ -115,7 +115,8 @@ JobCheckpointing::JobCheckpointing(JobMaster& master, Scheduler& scheduler, JobC
                     .topology = topology_,
                     .executions = *executions_,
                     .failure = failuresTo(master, scheduler),
-                    .sharedState = options.sharedState}),
+                    .sharedState = options.sharedState,
+                    .trace = options.trace}),
       deactivator_(master.world().log, coordinator_) {
   WEIR_CHECK_EQ(topology_->taskCount(), scheduler.graph().taskCount());
 }

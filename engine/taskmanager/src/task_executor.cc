@@ -157,7 +157,9 @@ std::shared_ptr<Task> TaskExecutor::makeTask(const Job& job, TaskDeployment d) {
                                                                        .gates = {},
                                                                        .restoreCheckpointId = d.restoreCheckpointId,
                                                                        .restore = d.restore});
+  if (options_.trace) environment->trace = options_.trace->tracer(options_.id, environment->taskName());
   environment->partitions = LocalTaskNetwork::partitionsOf(d, environment->taskName());
+  for (const auto& partition : environment->partitions) partition->setTrace(environment->trace);
   environment->gates = network->gatesOf(d, environment->taskName());
   network->reserve(*environment);
   TaskStateListener& listener = *this;

@@ -18,12 +18,14 @@ void CheckpointBarrierHandler::markAlignmentStart(int64_t checkpointId, int64_t 
 void CheckpointBarrierHandler::markAlignmentEnd() {
   lastAlignmentNanos_ = (clock_.monotonic() - alignmentStart_).count();
   alignmentStart_ = kNotAligning;
+  if (trace_) trace_->record(BarrierStep::kAligned, startedCheckpointId_, {.durationNanos = lastAlignmentNanos_});
 }
 
 void CheckpointBarrierHandler::markAlignmentStartAndEnd(int64_t checkpointId, int64_t barrierTimestampMs) {
   markAlignmentStart(checkpointId, barrierTimestampMs);
   lastAlignmentNanos_ = 0;  // one channel has nothing to align with
   alignmentStart_ = kNotAligning;
+  if (trace_) trace_->record(BarrierStep::kAligned, startedCheckpointId_, {.durationNanos = 0});
 }
 
 void CheckpointBarrierHandler::resetAlignment() {

@@ -162,7 +162,14 @@ void ResultPartition::finishBroadcast() {
 }
 
 void ResultPartition::broadcastEvent(const RuntimeEvent& event, bool priority) {
+  if (const auto* barrier = std::get_if<CheckpointBarrier>(&event); trace_ && barrier) traceEnqueued(barrier->id);
   broadcastEvent(Buffer::copyOf(EventSerializer::encodeForSend(event), dataTypeOf(event, priority)));
+}
+
+void ResultPartition::traceEnqueued(int64_t checkpointId) {
+  for (int32_t i = 0; i < descriptor_.subpartitions; ++i)
+    trace_->record(BarrierStep::kEnqueued, checkpointId,
+                   {.gate = subpartitions_[i].info().partition, .channel = i, .count = subpartitions_[i].queueLength()});
 }
 
 void ResultPartition::broadcastEvent(const Buffer& event) {

@@ -126,7 +126,8 @@ Result<BarrierTraceFile> readBarrierTrace(FileSystem& files, const std::string& 
     at = end == std::string_view::npos ? text.size() : end + 1;
     const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
     ++number;
-    const std::string problem = json.is_discarded() ? (number == 1 ? "this is no barrier trace" : "this is no JSON") : readLine(json, number, file);
+    const std::string problem =
+        json.is_discarded() ? (number == 1 ? "this is no barrier trace" : "this is no JSON") : readLine(json, number, file);
     if (!problem.empty()) return Error{ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", path, number, problem)};
   }
   if (number == 0) return Error{ErrorCode::kInvalidArgument, path + ": the file is empty, a barrier trace is expected"};
@@ -186,7 +187,8 @@ Result<std::unique_ptr<BarrierTraceWriter>> BarrierTraceWriter::start(World& wor
   WEIR_ASSIGN(state->file, world.fileSystem.create(path, FileSystem::Create::kTruncate));
   const Clock& clock = world.executor.clock();
   state->start = clock.monotonic();
-  const std::string header = fmt::format("{{\"format\":\"{}\",\"version\":{},\"start-epoch-ms\":{}}}\n", kFormat, kVersion, clock.epochMillis());
+  const std::string header =
+      fmt::format("{{\"format\":\"{}\",\"version\":{},\"start-epoch-ms\":{}}}\n", kFormat, kVersion, clock.epochMillis());
   WEIR_TRY(state->file->append(std::as_bytes(std::span(header))));
   std::unique_ptr<BarrierTraceWriter> writer(new BarrierTraceWriter(state));
   writer->actor_ = world.executor.spawn({.name = "barrier trace writer"}, [state](ExecutionContext& context) { state->run(context); });

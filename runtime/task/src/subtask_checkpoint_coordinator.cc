@@ -38,6 +38,7 @@ void SubtaskCheckpointCoordinator::checkpointState(const CheckpointMetaData& che
     log_.warn("Time from receiving all checkpoint barriers/RPC for checkpoint {} to executing it exceeded threshold: {}ms", id, late);
 
   chain_.prepareSnapshotPreBarrier(id);
+  if (environment_.trace) environment_.trace->record(BarrierStep::kEmitted, id);
   chain_.broadcastEvent(CheckpointBarrier{id, checkpoint.timestampMs, options}, options.isUnaligned());
   context_.interleave("barrier sent");
 
@@ -45,6 +46,7 @@ void SubtaskCheckpointCoordinator::checkpointState(const CheckpointMetaData& che
   std::vector<OperatorSnapshot> snapshots = chain_.snapshotState(checkpoint, options);
   const Nanos syncEnded = context_.clock().monotonic();
   metrics.syncDurationMillis = toMillis(syncEnded - syncStarted).count();
+  if (environment_.trace) environment_.trace->record(BarrierStep::kSnapshotSync, id, {.durationNanos = (syncEnded - syncStarted).count()});
   log_.debug(
       "{} - finished synchronous part of checkpoint {}. Alignment duration: {} ms, snapshot duration {} ms, is unaligned checkpoint : {}",
       environment_.taskName(), id, metrics.alignmentDurationNanos / 1'000'000, metrics.syncDurationMillis, options.isUnaligned());
@@ -111,6 +113,7 @@ AsyncCheckpoint::AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaDat
     : responder_(environment.responder),
       storage_(environment.storage),
       log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.AsyncCheckpointRunnable"),
+      trace_(environment.trace),
       taskName_(environment.taskName()),
       attempt_(environment.attempt),
       checkpoint_(checkpoint),
@@ -187,8 +190,12 @@ Result<void> AsyncCheckpoint::writeInto(TaskStateSnapshot& state) {
 }
 
 void AsyncCheckpoint::finishMetrics(ExecutionContext& context, const TaskStateSnapshot* state) {
-  metrics_.asyncDurationMillis = toMillis(context.clock().monotonic() - started_).count();
+  const Nanos took = context.clock().monotonic() - started_;
+  metrics_.asyncDurationMillis = toMillis(took).count();
   metrics_.totalBytesPersisted = state->stateSize();
+  if (trace_)
+    trace_->recordElsewhere(BarrierStep::kSnapshotAsync, checkpoint_.checkpointId,
+                            {.bytes = metrics_.totalBytesPersisted, .durationNanos = took.count()});
   metrics_.bytesPersistedOfThisCheckpoint = metrics_.totalBytesPersisted;
 }
 

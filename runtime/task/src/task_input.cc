@@ -5,7 +5,8 @@
 
 namespace weir {
 
-TaskInput::TaskInput(OperatorChain& chain, TaskEnvironment& environment, ExecutionContext& context) : chain_(chain), context_(context) {
+TaskInput::TaskInput(OperatorChain& chain, TaskEnvironment& environment, ExecutionContext& context)
+    : chain_(chain), context_(context), trace_(environment.trace.get()) {
   std::vector<SingleInputGate*> single;
   for (size_t g = 0; g < environment.gates.size(); ++g) {
     const int gate = static_cast<int>(g), count = environment.gates[g]->numberOfChannels(), headInput = chain.headInputOf(gate);
@@ -60,6 +61,7 @@ InputStatus TaskInput::readCurrent() {
 
 InputStatus TaskInput::onEvent(int channel, const RuntimeEvent& event) {
   if (const auto* barrier = std::get_if<CheckpointBarrier>(&event)) {
+    if (trace_) traceReceived(*barrier, channel);
     handler_->processBarrier(*barrier, channel, false);
   } else if (const auto* marker = std::get_if<CancelCheckpointMarker>(&event)) {
     handler_->processCancellationBarrier(marker->checkpointId, channel);
@@ -76,6 +78,13 @@ InputStatus TaskInput::onEvent(int channel, const RuntimeEvent& event) {
                     "unexpected event " + toString(event) + " on " + channels_[static_cast<size_t>(channel)].deserializer.channel());
   }
   return InputStatus::kMoreAvailable;
+}
+
+void TaskInput::traceReceived(const CheckpointBarrier& barrier, int channel) {
+  const int gate = channels_[static_cast<size_t>(channel)].gate;
+  const BarrierDetails details{.gate = gate, .channel = channel - gates_[static_cast<size_t>(gate)].firstChannel};
+  trace_->record(BarrierStep::kReceived, barrier.id, details);
+  if (barrier.options.needsAlignment()) trace_->record(BarrierStep::kChannelBlocked, barrier.id, details);
 }
 
 InputStatus TaskInput::onEndOfData(int channel) {

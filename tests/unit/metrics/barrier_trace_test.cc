@@ -91,7 +91,8 @@ TEST(BarrierTraceFile, ReadsBackWhatAJobOfManyActorsWrote) {
     const auto& name = read->tracks[event.track].name;
     const int32_t channel = event.details.channel;
     EXPECT_EQ(name, "task \"" + std::to_string(channel) + "\"");
-    const BarrierDetails expected{.gate = 0, .channel = channel, .count = next[static_cast<size_t>(channel)]++, .bytes = 7, .durationNanos = 9};
+    const BarrierDetails expected{
+        .gate = 0, .channel = channel, .count = next[static_cast<size_t>(channel)]++, .bytes = 7, .durationNanos = 9};
     ASSERT_EQ(event.details, expected);
   }
 }
@@ -144,7 +145,8 @@ TEST(BarrierTraceFile, EndsWithAWarningWhereTheDiskIsFull) {
 
 TEST(BarrierTraceFile, LeavesOutALineThatTheEndOfTheProcessCutOff) {
   MemoryFileSystem files;
-  put(files, "/trace", std::string(kHeader) + std::string(kTrack) + "{\"ns\":5,\"track\":0,\"checkpoint\":1,\"step\":\"received\"}\n{\"ns\":7,\"tra");
+  put(files, "/trace",
+      std::string(kHeader) + std::string(kTrack) + "{\"ns\":5,\"track\":0,\"checkpoint\":1,\"step\":\"received\"}\n{\"ns\":7,\"tra");
   const auto trace = readBarrierTrace(files, "/trace");
   ASSERT_TRUE(trace.has_value()) << trace.error().message;
   EXPECT_EQ(trace->events.size(), 1u);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weir/api/job_options.h"
+#include "weir/metrics/trace_file.h"
 #include "weir/taskmanager/task_executor.h"
 
 namespace weir {
@@ -43,9 +44,12 @@ class MiniCluster {
 
  private:
   explicit MiniCluster(World world) : world_(world) {}
+  Result<void> openTrace(const Configuration& configuration);
 
   World world_;
   MiniClusterOptions options_;
+  std::shared_ptr<BarrierTrace> trace_;  ///< null without weir.trace.path
+  std::unique_ptr<BarrierTraceWriter> traceWriter_;
   std::vector<std::shared_ptr<TaskExecutor>> taskManagers_;
   int32_t slotsPerTaskManager_ = 1;
   std::vector<std::shared_ptr<JobMaster>> jobs_;

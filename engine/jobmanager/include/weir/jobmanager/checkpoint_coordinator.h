@@ -19,6 +19,7 @@
 #include "weir/jobmanager/checkpoint_stats_tracker.h"
 #include "weir/jobmanager/completed_checkpoint_store.h"
 #include "weir/jobmanager/pending_checkpoint.h"
+#include "weir/metrics/barrier_trace.h"
 #include "weir/rpc/messages.h"
 #include "weir/snapshot/checkpoint_storage.h"
 
@@ -51,6 +52,7 @@ class CheckpointCoordinator {
     const CheckpointPlanSource& executions;
     CheckpointFailureCallback failure;
     std::shared_ptr<CheckpointSharedState> sharedState;  ///< null: nothing is shared
+    std::shared_ptr<BarrierTracer> trace{};              ///< null: none
   };
 
   /// Requires: a valid configuration; the references outlive this.
@@ -176,6 +178,7 @@ class CheckpointCoordinator {
   const std::shared_ptr<const CheckpointTopology> topology_;
   const CheckpointPlanSource& executions_;
   const std::shared_ptr<CheckpointSharedState> sharedState_;
+  const std::shared_ptr<BarrierTracer> trace_;
 
   CheckpointStatsTracker stats_;
   CheckpointFailureManager failures_;

@@ -24,6 +24,7 @@ struct JobCheckpointingOptions {
   std::shared_ptr<CheckpointCoordinatorStorage> storage;
   std::shared_ptr<CheckpointSharedState> sharedState;  ///< may be null
   std::optional<InitialCheckpoint> initial;
+  std::shared_ptr<BarrierTracer> trace{};  ///< null: none
 };
 
 /// The checkpoint coordinator of a running job: its timers are mails of the JobMaster, its I/O runs on an actor of its own, and what it

@@ -29,6 +29,7 @@ struct TaskExecutorOptions {
   Millis cancellationTimeout{180'000};  ///< task.cancellation.timeout: after that the TaskManager ends; zero: never
   const Clock* clock = nullptr;         ///< the clock of its process; the executor's own where null
   std::string process;                  ///< of its actors, for Executor::kill
+  std::shared_ptr<BarrierTrace> trace;  ///< of all its tasks; null: none
   /// The process cannot go on. Where there is none, it aborts.
   std::function<void(const std::string& why)> onFatalError;
 };

@@ -5,6 +5,7 @@
 
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
+#include "weir/metrics/barrier_trace.h"
 #include "weir/record/runtime_event.h"
 #include "weir/snapshot/checkpoint_failure.h"
 #include "weir/snapshot/checkpoint_metrics.h"
@@ -47,6 +48,8 @@ class CheckpointBarrierHandler {
   virtual int64_t latestCheckpointId() const = 0;
   virtual bool isCheckpointPending() const = 0;
 
+  /// Null: none. It outlives this.
+  void setTrace(BarrierTracer* trace) { trace_ = trace; }
   /// A data buffer was read: counts as processed in flight while barriers are awaited.
   void addProcessedBytes(int64_t bytes) {
     if (alignmentStart_ != kNotAligning) bytesProcessedDuringAlignment_ += bytes;
@@ -68,6 +71,7 @@ class CheckpointBarrierHandler {
   const Clock& clock_;
   Logger log_;
   std::string taskName_;
+  BarrierTracer* trace_ = nullptr;
 
  private:
   static constexpr Nanos kNotAligning = Nanos::min();

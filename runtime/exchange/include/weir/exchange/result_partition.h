@@ -10,6 +10,7 @@
 #include "weir/base/ids.h"
 #include "weir/buffer/local_buffer_pool.h"
 #include "weir/exchange/pipelined_subpartition.h"
+#include "weir/metrics/barrier_trace.h"
 #include "weir/record/runtime_event.h"
 
 namespace weir {
@@ -55,6 +56,8 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
   void setup(ExecutionContext& context, std::shared_ptr<LocalBufferPool> pool);
   /// May be null: then barriers do not store in-flight data.
   void setChannelStateWriter(ChannelStateWriter* writer);
+  /// Once, before anything else. Null: none.
+  void setTrace(std::shared_ptr<BarrierTracer> trace) { trace_ = std::move(trace); }
   void setConsumedListener(std::weak_ptr<PartitionConsumedListener> listener) { consumedListener_ = std::move(listener); }
 
   // Writing. Records come framed: length, then element. -----------------------------------------------------------------------------
@@ -116,6 +119,7 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
 
  private:
   friend class RecordWriter;
+  void traceEnqueued(int64_t checkpointId);
   /// What the writer has open for one subpartition, or for all. `written` is how the flusher sees that something is new: it only grows.
   struct Slot {
     BufferBuilder builder;
@@ -145,6 +149,7 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
   bool unicastOpen_ = false;       ///< some unicast builder may be open
   ExecutionContext* context_ = nullptr;
   std::shared_ptr<LocalBufferPool> pool_;
+  std::shared_ptr<BarrierTracer> trace_;
   bool finished_ = false;
   bool endOfDataSent_ = false;
   std::atomic<int64_t> bytesOut_{0}, buffersOut_{0};

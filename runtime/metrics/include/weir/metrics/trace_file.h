@@ -22,8 +22,8 @@ struct BarrierTraceFile {
 /// Reads what a BarrierTraceWriter wrote. An error names file and line. A last line that was cut off by the end of the process is left out.
 Result<BarrierTraceFile> readBarrierTrace(FileSystem& files, const std::string& path);
 
-/// Writes a trace to a file while the job runs: an actor that looks ten times a second what is new. One JSON object a line: first what the file
-/// is, then a line per track before its first event, and a line per event.
+/// Writes a trace to a file while the job runs: an actor that looks ten times a second what is new. One JSON object a line: first what the
+/// file is, then a line per track before its first event, and a line per event.
 ///
 /// Threads: start and stop by one owner; the actor keeps everything it needs. A file that cannot be written any more is told once in the
 /// log, and the rest of the trace is dropped.

@@ -39,6 +39,7 @@ class AsyncCheckpoint {
   CheckpointResponder& responder_;
   std::shared_ptr<CheckpointWorkerStorage> storage_;
   Logger log_;
+  std::shared_ptr<BarrierTracer> trace_;
   std::string taskName_;
   ExecutionAttemptID attempt_;
   CheckpointMetaData checkpoint_;

@@ -11,6 +11,7 @@
 #include "weir/base/world.h"
 #include "weir/exchange/result_partition.h"
 #include "weir/exchange/union_input_gate.h"
+#include "weir/metrics/barrier_trace.h"
 #include "weir/snapshot/channel_state_writer.h"
 #include "weir/snapshot/checkpoint_responder.h"
 #include "weir/snapshot/checkpoint_storage.h"
@@ -84,6 +85,7 @@ struct TaskEnvironment {
   int32_t parallelism = 1;
   int32_t maxParallelism = 128;
   std::shared_ptr<OperatorMetricsRegistry> operatorMetrics = std::make_shared<OperatorMetricsRegistry>();
+  std::shared_ptr<BarrierTracer> trace{};  ///< null: none
   std::vector<std::shared_ptr<ResultPartition>> partitions{};
   std::vector<std::unique_ptr<SingleInputGate>> gates{};
   int64_t restoreCheckpointId = 0;  ///< 0: nothing to restore

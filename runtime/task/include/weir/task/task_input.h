@@ -23,7 +23,10 @@ class TaskInput {
  public:
   TaskInput(OperatorChain& chain, TaskEnvironment& environment, ExecutionContext& context);
   /// Before anything else; the handler calls resumeConsumption() through its task.
-  void setBarrierHandler(std::unique_ptr<CheckpointBarrierHandler> handler) { handler_ = std::move(handler); }
+  void setBarrierHandler(std::unique_ptr<CheckpointBarrierHandler> handler) {
+    handler_ = std::move(handler);
+    handler_->setTrace(trace_);
+  }
   CheckpointBarrierHandler& barrierHandler() { return *handler_; }
   InputGate& gate() { return *gate_; }
   int numberOfChannels() const { return static_cast<int>(channels_.size()); }
@@ -53,11 +56,13 @@ class TaskInput {
 
   InputStatus readCurrent();
   InputStatus onEvent(int channel, const RuntimeEvent& event);
+  void traceReceived(const CheckpointBarrier& barrier, int channel);
   InputStatus onEndOfData(int channel);
   void onEndOfRecovery(int channel);
 
   OperatorChain& chain_;
   ExecutionContext& context_;
+  BarrierTracer* const trace_;  ///< may be null
   std::unique_ptr<CheckpointBarrierHandler> handler_;
   std::unique_ptr<UnionInputGate> union_;  ///< null: one gate
   InputGate* gate_;                        ///< all channels
