@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/golden_dir.h"
+
 // Reading of tests/golden: what a real Flink wrote, in tab-separated lines. `file` is relative to that folder.
 namespace weir::golden {
 
@@ -32,7 +34,7 @@ inline std::vector<std::string> split(std::string_view text, char separator) {
 
 /// A whole file; fails the test, and returns nothing, if it cannot be read.
 inline std::string readText(const std::string& file) {
-  const std::string path = std::string(WEIR_GOLDEN_DIR) + "/" + file;
+  const std::string path = folder() + "/" + file;
   std::ifstream in(path, std::ios::binary);
   if (!in) ADD_FAILURE() << "cannot read the golden file " << path;
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

@@ -14,8 +14,8 @@ namespace weir::golden {
 inline std::vector<std::string> checkpointFolders() {
   namespace fs = std::filesystem;
   std::vector<std::string> folders;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(WEIR_GOLDEN_DIR) / "checkpoints")) {
-    if (entry.path().filename() == "_metadata") folders.push_back(fs::relative(entry.path().parent_path(), WEIR_GOLDEN_DIR).string());
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(folder()) / "checkpoints")) {
+    if (entry.path().filename() == "_metadata") folders.push_back(fs::relative(entry.path().parent_path(), folder()).string());
   }
   std::sort(folders.begin(), folders.end());
   return folders;
@@ -27,7 +27,7 @@ inline std::vector<std::byte> readBytes(const std::string& file) {
   return {bytes.begin(), bytes.end()};
 }
 
-inline std::string pathOf(const std::string& file) { return std::string(WEIR_GOLDEN_DIR) + "/" + file; }
+inline std::string pathOf(const std::string& file) { return folder() + "/" + file; }
 
 /// The only folder of `checkpoints/<scenario>` whose path ends in `end`.
 inline std::string checkpointFolder(const std::string& scenario, const std::string& end) {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/golden_dir.h"
 #include "support/temp_dir.h"
 
 namespace weir {
@@ -24,7 +25,7 @@ std::string fileText(const std::string& path) {
 
 /// The first line of a log of a real Flink.
 std::string goldenLine() {
-  std::ifstream file(std::string(WEIR_GOLDEN_DIR) + "/logs/A-tm1.log");
+  std::ifstream file(golden::folder() + "/logs/A-tm1.log");
   std::string line;
   std::getline(file, line);
   return line;

@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "support/golden_dir.h"
 #include "support/gzip.h"
 #include "unit/operators/file_reader_fixture.h"
 #include "weir/base/real_file_system.h"
@@ -147,7 +148,7 @@ struct Departure {
 
 TEST_F(FileReaderSplitsTest, ReadsAllFlightsOfNewYork) {
   RealFileSystem disk;
-  CsvReader<Departure> reader(WEIR_GOLDEN_DIR "/../../examples/data/flights.csv.gz");
+  CsvReader<Departure> reader(golden::folder() + "/../../examples/data/flights.csv.gz");
   ASSERT_FALSE(reader.validate(disk).has_error()) << reader.validate(disk).error().message;
   testing::NoWaitContext context;
   std::vector<SourceSplit> splits{{0, 1, 0}};

@@ -59,7 +59,7 @@ TEST(RecordDeserializer, ReadsTheRecordsThatFlinkCutIntoBuffersAndStopsAtNoEvent
     read.clear();
     caseNumber = next;
   };
-  std::ifstream file(std::string(WEIR_GOLDEN_DIR) + "/bytes/records-spanning.tsv");
+  std::ifstream file(golden::folder() + "/bytes/records-spanning.tsv");
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("## case ")) check(line.substr(8, 1));
     auto cells = split(line, '\t');

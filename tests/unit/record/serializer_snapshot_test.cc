@@ -25,7 +25,7 @@ std::vector<uint8_t> fileBytes(const std::filesystem::path& path) {
 /// Every snapshot in the checkpoints of a real Flink: it follows its role ("VALUE_SERIALIZER", ...) everywhere.
 std::map<std::string, int> snapshotsOfFlink() {
   std::map<std::string, int> found;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(WEIR_GOLDEN_DIR) + "/checkpoints")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(golden::folder() + "/checkpoints")) {
     if (!entry.is_regular_file() || entry.path().extension() == ".md" || entry.path().extension() == ".txt") continue;
     auto bytes = fileBytes(entry.path());
     for (std::string_view role : {"VALUE_SERIALIZER", "NAMESPACE_SERIALIZER"}) {
