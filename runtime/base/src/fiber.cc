@@ -13,6 +13,9 @@
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace weir {
 namespace {
@@ -37,9 +40,6 @@ struct BorrowedStack {
 }  // namespace
 
 Fiber::Fiber() {
-#ifdef __SANITIZE_THREAD__
-  WEIR_CHECK(false, "fibers do not run under the thread sanitizer: use the thread executor there");
-#endif
   void* const memory = mmap(nullptr, guardBytes() + kStackBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   WEIR_CHECK(memory != MAP_FAILED, "no memory for the stack of a fiber: {}", std::strerror(errno));
@@ -49,10 +49,19 @@ Fiber::Fiber() {
 
 Fiber::~Fiber() {
   WEIR_CHECK(isIdle(), "a fiber is destroyed in the middle of its body");
+#ifdef __SANITIZE_THREAD__
+  // Its frames must not return: they were entered in its own context, and the sanitizer would count them out of this one. Nothing on the
+  // stack needs to be destroyed, so that the handle is forgotten and the stack goes.
+  if (inside_) {
+    (void)new boost::context::fiber(std::move(inside_));
+    __tsan_destroy_fiber(insideContext_);
+  }
+#else
   if (inside_) {
     quit_ = true;
     resume();
   }
+#endif
 #ifdef __SANITIZE_ADDRESS__
   __asan_unpoison_memory_region(stack_, guardBytes() + kStackBytes);
 #endif
@@ -69,7 +78,8 @@ void Fiber::loop() {
   beginSwitchOut();
 }
 
-void Fiber::resume() {
+// Both are flat: a call that was entered in one context and left in the other would confuse the thread sanitizer.
+[[gnu::flatten]] void Fiber::resume() {
   swapExceptions();
   beginSwitchIn();
   if (inside_) {
@@ -86,7 +96,7 @@ void Fiber::resume() {
   swapExceptions();
 }
 
-void Fiber::suspend() {
+[[gnu::flatten]] void Fiber::suspend() {
   beginSwitchOut();
   outside_ = std::move(outside_).resume();
   endSwitchIn();
@@ -103,6 +113,15 @@ void Fiber::endSwitchIn() { __sanitizer_finish_switch_fiber(insideFake_, &outerB
 // Without a place to keep it, the fake stack is given up: the fiber ends.
 void Fiber::beginSwitchOut() { __sanitizer_start_switch_fiber(quit_ ? nullptr : &insideFake_, outerBottom_, outerBytes_); }
 void Fiber::endSwitchOut() { __sanitizer_finish_switch_fiber(outsideFake_, nullptr, nullptr); }
+#elif defined(__SANITIZE_THREAD__)
+void Fiber::beginSwitchIn() {
+  outerContext_ = __tsan_get_current_fiber();
+  if (!insideContext_) insideContext_ = __tsan_create_fiber(0);
+  __tsan_switch_to_fiber(insideContext_, 0);
+}
+void Fiber::endSwitchIn() {}
+void Fiber::beginSwitchOut() { __tsan_switch_to_fiber(outerContext_, 0); }
+void Fiber::endSwitchOut() {}
 #else
 void Fiber::beginSwitchIn() {}
 void Fiber::endSwitchIn() {}

@@ -11,7 +11,7 @@ namespace weir {
 ///
 /// The stack is mapped lazily, with a guard page below. Each switch swaps the C++ exception globals (what is being caught, how many are
 /// in flight), because two fibers that wait inside a catch block would otherwise rethrow each other's exception, and tells the
-/// address sanitizer. Not with the thread sanitizer, which would take the stacks of one thread for races.
+/// sanitizers: that of addresses where the stack is now, that of threads that another context runs.
 class Fiber {
  public:
   using Entry = void (*)(void*);
@@ -63,6 +63,9 @@ class Fiber {
   void* outsideFake_ = nullptr;
   const void* outerBottom_ = nullptr;
   size_t outerBytes_ = 0;
+  // For the thread sanitizer.
+  void* insideContext_ = nullptr;
+  void* outerContext_ = nullptr;
 };
 
 /// Idle fibers for reuse: their stacks are mapped and warm. One thread.

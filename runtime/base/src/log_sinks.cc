@@ -45,8 +45,8 @@ class AsyncLogSink final : public LogSink {
   ~AsyncLogSink() override {
     flusher_.reset();
     logger_->flush();
+    pool_.reset();  // joins its thread after the queue has run dry; what the thread has let go of ends after that, on this thread
     logger_.reset();
-    pool_.reset();  // joins its thread after the queue has run dry
   }
   bool enabled(LogLevel level) const override { return level >= options_.level; }
   void write(LogLevel level, std::string_view logger, std::string_view message) override {

@@ -26,14 +26,8 @@ struct OnSimulation {
   static constexpr bool kReal = false;
 };
 
-#ifdef __SANITIZE_THREAD__
-// The thread sanitizer takes the fibers of one thread for one thread: it checks the thread executor only.
-using AllExecutors = ::testing::Types<OnThreads>;
-inline const std::vector<const char*> kExecutorNames = {"threads"};
-#else
 using AllExecutors = ::testing::Types<OnThreads, OnPool, OnSimulation>;
 inline const std::vector<const char*> kExecutorNames = {"threads", "pool", "simulated"};
-#endif
 
 struct ExecutorNames {
   template <class T>

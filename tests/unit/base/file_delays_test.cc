@@ -136,9 +136,6 @@ std::string interleaved(uint64_t seed, bool hooked) {
 }
 
 TEST(SimulatedFiles, AreInterleavingPoints) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the simulation runs on fibers, which the thread sanitizer does not follow";
-#endif
   std::set<std::string> hooked, bare;
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     hooked.insert(interleaved(seed, true));

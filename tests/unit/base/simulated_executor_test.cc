@@ -7,8 +7,6 @@
 #include "unit/base/executors.h"
 #include "weir/base/mutex.h"
 
-#ifndef __SANITIZE_THREAD__
-
 namespace weir {
 namespace {
 
@@ -317,5 +315,3 @@ TEST(SimulatedExecutorDeathTest, TheContextOfAnotherActorAborts) {
 
 }  // namespace
 }  // namespace weir
-
-#endif
