@@ -3,20 +3,22 @@
 
 usage: mutate.py [NAME ...]    runs the patches whose name contains one of NAME (all without)
        mutate.py --check       only checks that each patch still applies and names what it must
-       mutate.py --table       prints the table of docs/testing.md, from the last run of each patch here
+       mutate.py --table       prints the table of docs/mutations.md, from the last run of each patch here
 
 A patch starts with these lines, then comes the diff (git diff):
     # Bug: urgent mail waits behind normal mail          what a careless change could do
-    # Invariant: B3                                      what it breaks; `-` where the list has no name for it
+    # Invariant: B3 (M12)                                what it breaks, and which bug of the list it is; `-` where it has no name there
     # Test: base_test                                    the test binary that must catch it
     # Filter: Mailbox.*                                  optional, which tests of it (--gtest_filter)
     # Seeds: 500                                         optional, WEIR_SEEDS of the run
     # Timeout: 60                                        optional, seconds; a hang counts as caught
 
-The scratch copy is build/mutate/tree. A result is reused while neither the patch nor any source file has changed. Exits 1 if a
-mutation survives, does not apply or does not compile, or if the test fails without it.
+The scratch copy is build/mutate/tree. A result is reused while the change and the way it is run are the same, and so are the test
+binary without it and the golden files: an unrelated change of the tree costs a build, no run. Exits 1 if a mutation survives, does not
+apply or does not compile, or if the test fails without it.
 """
 import argparse
+import collections
 import hashlib
 import json
 import os
@@ -32,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PATCHES = ROOT / "tests" / "mutations"
 SCRATCH = ROOT / "build" / "mutate"
 TREE = SCRATCH / "tree"
+RESULTS = SCRATCH / "results.json"
 HEADER = re.compile(r"# (Bug|Invariant|Test|Filter|Seeds|Timeout): (.+)")
 MEMORY_LIMIT = 12 << 30  # a mutant may allocate without end
 
@@ -44,6 +47,12 @@ class Patch:
         self.filter = self.fields.get("Filter", "*").removeprefix("--gtest_filter=")
         self.seeds = self.fields.get("Seeds", "")
         self.timeout = int(self.fields.get("Timeout", "120"))
+
+    def key(self, binary_hash):
+        """What a result depends on. Words in the header are no part of it."""
+        change = self.text[self.text.find("diff --git"):]
+        parts = [change, self.test, self.filter, self.seeds, str(self.timeout), binary_hash]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def problem(self):
         """Why this patch cannot be used, or an empty string."""
@@ -73,12 +82,13 @@ def source_files():
 
 
 def sync_tree(files):
-    """Makes TREE equal to the checkout, leaving untouched what is equal, so that little is compiled again. Returns its hash."""
-    digest = hashlib.sha256()
+    """Makes TREE equal to the checkout, leaving untouched what is equal: little is compiled again. Returns a hash of the golden files."""
+    golden = hashlib.sha256()  # read by tests while they run, so no part of a binary
     wanted = set(files)
     for path in files:
         data, target = (ROOT / path).read_bytes(), TREE / path
-        digest.update(path.encode() + b"\0" + hashlib.sha256(data).digest())
+        if path.startswith("tests/golden/"):
+            golden.update(path.encode() + b"\0" + hashlib.sha256(data).digest())
         if not target.exists() or target.read_bytes() != data:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / path, target)
@@ -88,17 +98,17 @@ def sync_tree(files):
         for present in (Path(folder) / name for name in names):
             if str(present.relative_to(TREE)) not in wanted:
                 present.unlink()
-    return digest.hexdigest()
+    return golden.hexdigest()
 
 
-def build(target):
+def build(*targets):
     """The compiler's first complaint, or an empty string."""
     if not (TREE / "build/release/build.ninja").exists():
         configured = subprocess.run(["cmake", "--preset", "release", "-DWEIR_BUILD_BENCHMARKS=OFF"], cwd=TREE, capture_output=True,
                                     text=True, check=False)
         if configured.returncode != 0:
             return "cmake: " + configured.stderr.strip()
-    built = subprocess.run(["cmake", "--build", "--preset", "release", "--target", target], cwd=TREE, capture_output=True, text=True,
+    built = subprocess.run(["cmake", "--build", "--preset", "release", "--target", *targets], cwd=TREE, capture_output=True, text=True,
                            check=False)
     if built.returncode == 0:
         return ""
@@ -137,22 +147,33 @@ def verdict(code, output):
     return True, failed[0] if failed else f"{where} (aborted)", seed
 
 
-def try_patch(patch, cache, tree_hash, healthy):
-    key = hashlib.sha256(patch.text.encode() + tree_hash.encode() + Path(__file__).read_bytes()).hexdigest()
-    if key in cache:
-        return cache[key] | {"cached": True}
+class Unmutated:
+    """The tests without any bug: their binaries, and whether they pass. A mutant is caught only by a test that passes without it."""
+
+    def __init__(self, tests, golden_hash):
+        self.complaint = build(*tests)
+        self.golden_hash, self.passes = golden_hash, {}
+        self.hashes = {} if self.complaint else {test: self.hash_of(test) for test in tests}
+
+    def hash_of(self, test):
+        return hashlib.sha256((TREE / "build/release/bin" / test).read_bytes() + self.golden_hash.encode()).hexdigest()
+
+    def problem(self, patch):
+        run_as = (patch.test, patch.filter, patch.seeds)
+        if run_as not in self.passes:
+            complaint = build(patch.test)
+            code, output, _ = (1, complaint, 0) if complaint else run(patch)
+            passed = code == 0 and re.search(r"\[  PASSED  \] [1-9]", output)
+            self.passes[run_as] = complaint or ("" if passed else "no test matches the filter" if code == 0 else
+                                                "the test fails without the mutation")
+        return self.passes[run_as]
+
+
+def try_patch(patch, unmutated):
     start = time.monotonic()
-    result = {"key": key, "ok": False, "by": "", "seed": "", "seconds": 0.0}
-    base = (patch.test, patch.filter, patch.seeds)
-    if base not in healthy:  # a mutant is only caught by a test that passes without it, and that runs at all
-        complaint = build(patch.test)
-        code, output, _ = (1, complaint, 0) if complaint else run(patch)
-        if not complaint and code == 0 and re.search(r"\[  PASSED  \] [1-9]", output):
-            healthy[base] = ""
-        else:
-            healthy[base] = complaint or ("no test matches the filter" if code == 0 else "the test fails without the mutation")
-    if healthy[base]:
-        return result | {"by": healthy[base]}
+    result = {"ok": False, "by": "", "seed": "", "seconds": 0.0}
+    if problem := unmutated.problem(patch):
+        return result | {"by": problem}
     applied = git_apply(TREE, patch.path)
     if applied.returncode != 0:
         return result | {"by": "does not apply: " + applied.stderr.strip().splitlines()[0]}
@@ -189,33 +210,50 @@ def main():
         print(f"mutations: {len(patches)} patches, {len(problems)} that cannot be used")
         return 1 if problems else 0
 
+    return run_all([patch for patch in patches if patch.name not in problems], list(problems))
+
+
+def run_all(patches, unusable):
     SCRATCH.mkdir(parents=True, exist_ok=True)
-    store = SCRATCH / "results.json"
-    cache = json.loads(store.read_text()) if store.exists() else {}
-    tree_hash = sync_tree(source_files())
-    healthy, rows = {}, []
-    for number, patch in enumerate((p for p in patches if p.name not in problems), 1):
-        result = try_patch(patch, cache, tree_hash, healthy)
-        rows.append((patch, result))
-        if result["ok"]:
-            cache[result["key"]] = result
-            store.write_text(json.dumps(cache, indent=1))
-        print(f"[{number}/{len(patches) - len(problems)}] {patch.name}: {result['by']}", flush=True)
+    unmutated = Unmutated(sorted({patch.test for patch in patches}), sync_tree(source_files()))
+    if unmutated.complaint:
+        print(f"the tests do not compile: {unmutated.complaint}")
+        return 1
+    last, rows = last_runs(), []
+    for number, patch in enumerate(sorted(patches, key=lambda patch: patch.test), 1):
+        key, before = patch.key(unmutated.hashes[patch.test]), last.get(patch.name, {})
+        cached = before.get("key") == key and before["ok"]
+        result = before if cached else try_patch(patch, unmutated) | {"key": key}
+        rows.append((patch, result | {"cached": cached}))
+        last[patch.name] = result
+        RESULTS.write_text(json.dumps(last, indent=1))
+        print(f"[{number}/{len(patches)}] {patch.name}: {result['by']}{' (cached)' if cached else ''}", flush=True)
     print_table(rows)
-    survivors = [patch.name for patch, result in rows if not result["ok"]] + list(problems)
+    survivors = [patch.name for patch, result in rows if not result["ok"]] + unusable
     print(f"{len(rows) - sum(not r['ok'] for _, r in rows)} passed, {len(survivors)} failed")
     return 1 if survivors else 0
 
 
+def last_runs():
+    """By name of the patch: what came of its last run here."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+LEVELS = {"simulation_test": "random jobs", "scenario_test": "known failures", "api_test": "whole jobs", "taskmanager_test": "TaskManagers"}
+
+
 def print_markdown(patches):
-    print("| mutation | bug | test | caught by | seed |\n|---|---|---|---|---|")
+    last = last_runs()
+    levels = collections.Counter(LEVELS.get(patch.test, "one room") for patch in patches)
+    counts = ", ".join(f"{count} by tests of {level}" if level == "one room" else f"{count} by {level}"
+                       for level, count in levels.most_common())
+    survivors = [patch.name for patch in patches if not last.get(patch.name, {"ok": True})["ok"]]
+    print(f"{len(patches)} seeded bugs: {counts}. {'Not caught: ' + ', '.join(survivors) if survivors else 'All are caught'}.\n")
+    print("| mutation | bug | invariant | test | caught by | seed |\n|---|---|---|---|---|---|")
     for patch in patches:
-        log = SCRATCH / f"{patch.name}.log"
-        by, seed = "not run here", ""
-        if log.exists():
-            output = log.read_text()
-            _, by, seed = verdict(0 if "[  PASSED  ]" in output and "[  FAILED  ]" not in output else 1, output)
-        cells = (patch.name, patch.fields.get("Bug", ""), patch.test, by, seed or "-")
+        result = last.get(patch.name, {"by": "not run here", "seed": ""})
+        fields = [patch.fields.get(field, "") for field in ("Bug", "Invariant", "Test")]
+        cells = [patch.name, *fields, result["by"], result["seed"] or "-"]
         print("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
 
 

@@ -90,6 +90,31 @@ TEST(InputGate, AChannelThatReportsTwiceIsPolledOnce) {
   EXPECT_FALSE(in.gate->looksReady());
 }
 
+TEST(InputGate, AChannelThatReportsWhileItIsQueuedHasNoSecondTurn) {
+  Gate in(2);
+  for (const char* text : {"a", "b"}) {
+    for (int channel : {0, 1}) {
+      emitText(*in.writers[channel], 0, text);
+      in.partitions[channel]->broadcastEvent(CancelCheckpointMarker{1});
+    }
+  }
+  in.gate->refresh();
+  in.gate->readyQueue()->add(0);
+  EXPECT_EQ(in.next(), "0:a");
+  EXPECT_EQ(in.next(), "1:a");
+  EXPECT_EQ(in.next(), "0:EVENT_BUFFER");
+  EXPECT_EQ(in.next(), "1:EVENT_BUFFER");
+}
+
+TEST(InputGate, AChannelThatReportsWhileItsEndIsQueuedIsNotAskedAgain) {
+  Gate in(2);
+  in.partitions[0]->finish();
+  in.gate->refresh();
+  in.gate->readyQueue()->add(0);
+  EXPECT_EQ(in.next(), "0:END_OF_PARTITION");
+  EXPECT_EQ(in.next(), "nothing");
+}
+
 TEST(InputGate, AReportWithNothingBehindItIsHarmless) {
   Gate in(1);
   in.gate->readyQueue()->add(0);

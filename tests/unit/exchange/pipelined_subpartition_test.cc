@@ -423,6 +423,27 @@ TEST(SubpartitionRelease, LetsGoOfAllBuffersButNotOfThoseThatWereHandedOut) {
   EXPECT_FALSE(sub.queue.poll());
 }
 
+TEST(SubpartitionRelease, LetsGoOfEveryBufferThatWasNotReadToItsEnd) {
+  Subpartition sub;
+  std::vector<MemorySegment*> memory;
+  for (const char* text : {"half read", "not read", "not read either"}) {
+    BufferBuilder builder = sub.open(text);
+    memory.push_back(builder.retain(1));  // watches the memory
+    sub.add(builder.createConsumer());
+    if (memory.size() == 1) {
+      sub.flush();
+      EXPECT_EQ(polled(sub), "half read");
+      builder.append(asBytes("!"));
+    }
+  }
+  sub.queue.release();
+  EXPECT_EQ(sub.queue.queueLength(), 0);
+  for (MemorySegment* segment : memory) {
+    EXPECT_EQ(segment->references(), 1u);
+    segment->release();
+  }
+}
+
 // ---- timeoutable barriers -------------------------------------------------------------------------------------------------------------
 
 struct TimeoutableBarrier : ::testing::Test {
