@@ -1,5 +1,6 @@
 #include "weir/graph/stream_graph.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -63,6 +64,12 @@ class JobGraphGenerator {
       edges_.push_back({&edge, std::move(partitioner), false});
     }
     return {};
+  }
+
+  /// One edge whose in-flight data could not be redistributed holds back all that lead to the same operator.
+  bool supportsUnaligned(int32_t target) const {
+    const auto& in = inEdges_[static_cast<size_t>(target)];
+    return std::all_of(in.begin(), in.end(), [&](size_t e) { return traitsOf(edges_[e].partitioner->kind()).supportsUnaligned; });
   }
 
   std::string describe(int32_t index) const {
@@ -179,6 +186,7 @@ class JobGraphGenerator {
         chainEdge.consumerMaxParallelism = result_.vertex(to).maxParallelism;
         chainEdge.partition = result_.dataSets()[static_cast<size_t>(dataSet)].output;
         chainEdge.partitioner = edge.partitioner;
+        chainEdge.supportsUnaligned = supportsUnaligned(program.target);
         chains_[static_cast<size_t>(to)].inputs.push_back({program.type, program.targetInput});
       }
       ChainSpec& chain = chains_[static_cast<size_t>(from)];

@@ -88,7 +88,8 @@ std::vector<std::shared_ptr<ResultPartition>> LocalTaskNetwork::partitionsOf(con
 }
 
 std::vector<std::unique_ptr<SingleInputGate>> LocalTaskNetwork::gatesOf(const TaskDeployment& deployment,
-                                                                        const std::string& taskName) const {
+                                                                        const std::string& taskName,
+                                                                        ChannelStateWriter* inFlight) const {
   std::vector<std::unique_ptr<SingleInputGate>> gates;
   for (const InputGateDeployment& input : deployment.inputs) {
     const auto index = static_cast<int32_t>(gates.size());
@@ -102,7 +103,7 @@ std::vector<std::unique_ptr<SingleInputGate>> LocalTaskNetwork::gatesOf(const Ta
       descriptor.subpartition = static_cast<uint32_t>(input.subpartition);
       descriptor.initialBackoff = options_.requestBackoffInitial;
       descriptor.maxBackoff = options_.requestBackoffMax;
-      channels.push_back(std::make_unique<LocalInputChannel>(std::move(descriptor), board_->manager()));
+      channels.push_back(std::make_unique<LocalInputChannel>(std::move(descriptor), board_->manager(), inFlight));
     }
     gate->setInputChannels(std::move(channels));
     gates.push_back(std::move(gate));

@@ -158,9 +158,13 @@ std::shared_ptr<Task> TaskExecutor::makeTask(const Job& job, TaskDeployment d) {
                                                                        .restoreCheckpointId = d.restoreCheckpointId,
                                                                        .restore = d.restore});
   if (options_.trace) environment->trace = options_.trace->tracer(options_.id, environment->taskName());
+  if (job.connection.createChannelStateWriter) environment->channelStateWriter = job.connection.createChannelStateWriter(*environment);
   environment->partitions = LocalTaskNetwork::partitionsOf(d, environment->taskName());
-  for (const auto& partition : environment->partitions) partition->setTrace(environment->trace);
-  environment->gates = network->gatesOf(d, environment->taskName());
+  for (const auto& partition : environment->partitions) {
+    partition->setTrace(environment->trace);
+    partition->setChannelStateWriter(environment->channelStateWriter);
+  }
+  environment->gates = network->gatesOf(d, environment->taskName(), environment->channelStateWriter.get());
   network->reserve(*environment);
   TaskStateListener& listener = *this;
   const JobGraph& graph = *job.connection.graph;

@@ -35,14 +35,17 @@ void CheckpointBarrierHandler::resetAlignment() {
   bytesProcessedDuringAlignment_ = 0;
 }
 
-void CheckpointBarrierHandler::notifyCheckpoint(const CheckpointBarrier& barrier) {
+CheckpointMetrics CheckpointBarrierHandler::alignmentMetrics(int64_t checkpointId) const {
   CheckpointMetrics metrics;
-  if (barrier.id == startedCheckpointId_) {
-    metrics.alignmentDurationNanos = lastAlignmentNanos_;
-    metrics.bytesProcessedDuringAlignment = bytesProcessedDuringAlignment_;
-    metrics.checkpointStartDelayNanos = startDelayNanos_;
-  }
-  task_.triggerCheckpointOnBarrier({barrier.id, barrier.timestamp}, barrier.options, metrics);
+  if (checkpointId != startedCheckpointId_) return metrics;
+  metrics.alignmentDurationNanos = alignmentDurationNanos();
+  metrics.bytesProcessedDuringAlignment = bytesProcessedDuringAlignment_;
+  metrics.checkpointStartDelayNanos = startDelayNanos_;
+  return metrics;
+}
+
+void CheckpointBarrierHandler::notifyCheckpoint(const CheckpointBarrier& barrier) {
+  task_.triggerCheckpointOnBarrier({barrier.id, barrier.timestamp}, barrier.options, alignmentMetrics(barrier.id));
 }
 
 void CheckpointBarrierHandler::notifyAbort(int64_t checkpointId, const CheckpointException& why) {

@@ -13,18 +13,40 @@ SingleCheckpointBarrierHandler::SingleCheckpointBarrierHandler(Options options, 
       openChannels_(options.channels),
       aligned_(static_cast<size_t>(options.channels), false) {}
 
+bool SingleCheckpointBarrierHandler::isObsolete(int64_t checkpointId) const {
+  return currentCheckpointId_ > checkpointId || (currentCheckpointId_ == checkpointId && !isCheckpointPending());
+}
+
 void SingleCheckpointBarrierHandler::processBarrier(const CheckpointBarrier& barrier, int channel, bool rpcTriggered) {
   log_.debug("{}: Received barrier from channel {} @ {}.", taskName_, channel, barrier.id);
-  if (currentCheckpointId_ > barrier.id || (currentCheckpointId_ == barrier.id && !isCheckpointPending())) {
-    // Obsolete. The sender has blocked itself behind it all the same, so without this the job would hang.
-    if (!rpcTriggered && !barrier.options.isUnaligned()) task_.resumeConsumption(channel);
+  const bool blocked = !rpcTriggered && !barrier.options.isUnaligned();
+  if (isObsolete(barrier.id)) {
+    // The sender has blocked itself behind it all the same, so without this the job would hang.
+    if (blocked) task_.resumeConsumption(channel);
     return;
   }
   beginIfNew(barrier);
-  if (!rpcTriggered) blocked_.push_back(channel);
-  markAligned(channel);
-  if (alignedChannels_ == targetChannels_) log_.debug("{}: All the channels are aligned for checkpoint {}.", taskName_, barrier.id);
-  triggerIfAllAligned();
+  transition([&] {
+    markAligned(channel);
+    onBarrier(barrier, channel, blocked);
+  });
+}
+
+void SingleCheckpointBarrierHandler::processBarrierAnnouncement(const CheckpointBarrier& announced, int channel, int32_t sequenceNumber) {
+  log_.debug("{}: Received an announcement of barrier {} from channel {}.", taskName_, announced.id, channel);
+  if (isObsolete(announced.id)) return;
+  beginIfNew(announced);
+  if (isUnaligned())
+    task_.convertToPriorityEvent(channel, sequenceNumber);
+  else
+    announced_.emplace_back(channel, sequenceNumber);
+}
+
+void SingleCheckpointBarrierHandler::onAlignmentTimeout(int64_t checkpointId) {
+  if (checkpointId != currentCheckpointId_ || !isCheckpointPending() || isUnaligned()) return;
+  log_.debug("{}: Checkpoint alignment for barrier {} timed out. Current state: {} of {} barriers are here.", taskName_, checkpointId,
+             alignedChannels_, targetChannels_);
+  transition([&] { turnUnaligned(); });
 }
 
 void SingleCheckpointBarrierHandler::beginIfNew(const CheckpointBarrier& barrier) {
@@ -37,9 +59,17 @@ void SingleCheckpointBarrierHandler::beginIfNew(const CheckpointBarrier& barrier
   }
   currentCheckpointId_ = barrier.id;
   pending_ = barrier;
+  resetAligned();
+  targetChannels_ = openChannels_;
+  // Counted from the trigger, not from here: else each task on the way would wait for the whole timeout once more.
+  if (barrier.options.isTimeoutable())
+    task_.setAlignmentTimer(barrier.id,
+                            Millis(std::max<int64_t>(0, barrier.options.alignedTimeoutMs - (clock_.epochMillis() - barrier.timestamp))));
+}
+
+void SingleCheckpointBarrierHandler::resetAligned() {
   std::fill(aligned_.begin(), aligned_.end(), false);
   alignedChannels_ = 0;
-  targetChannels_ = openChannels_;
 }
 
 void SingleCheckpointBarrierHandler::markAligned(int channel) {
@@ -52,20 +82,32 @@ void SingleCheckpointBarrierHandler::markAligned(int channel) {
     else
       markAlignmentStart(currentCheckpointId_, pending_->timestamp);
   }
-  if (alignedChannels_ == targetChannels_ && targetChannels_ > 1) markAlignmentEnd();
+  if (!allAligned()) return;
+  if (targetChannels_ > 1) markAlignmentEnd();
+  log_.debug("{}: All the channels are aligned for checkpoint {}.", taskName_, currentCheckpointId_);
 }
 
-void SingleCheckpointBarrierHandler::triggerIfAllAligned() {
-  if (alignedChannels_ < targetChannels_) return;
-  WEIR_CHECK_EQ(alignedChannels_, targetChannels_);
-  const CheckpointBarrier barrier = *pending_;
-  // Finished before the trigger runs: whatever the trigger throws, no channel may wait for this checkpoint any more.
+bool SingleCheckpointBarrierHandler::isLate() const {
+  return pending_->options.isTimeoutable() && pending_->options.alignedTimeoutMs < clock_.epochMillis() - pending_->timestamp;
+}
+
+/// One step of the states, and what it leads to.
+template <class Step>
+void SingleCheckpointBarrierHandler::transition(Step&& step) {
+  try {
+    step();
+  } catch (const CheckpointException& why) {
+    return abortInternal(currentCheckpointId_, why);
+  }
+  if (isCheckpointPending() && allAligned()) complete();
+}
+
+void SingleCheckpointBarrierHandler::complete() {
   lastCancelledOrCompletedId_ = currentCheckpointId_;
   pending_.reset();
-  std::fill(aligned_.begin(), aligned_.end(), false);
-  alignedChannels_ = 0;
-  notifyCheckpoint(barrier);
-  unblockChannels();
+  resetAligned();
+  task_.cancelAlignmentTimer();
+  task_.allBarriersReceived(currentCheckpointId_, alignmentMetrics(currentCheckpointId_));
 }
 
 void SingleCheckpointBarrierHandler::processCancellationBarrier(int64_t checkpointId, int channel) {
@@ -91,25 +133,21 @@ void SingleCheckpointBarrierHandler::processEndOfPartition(int channel) {
     abortInternal(currentCheckpointId_, CheckpointException(CheckpointFailureReason::kCheckpointDeclinedInputEndOfStream));
     return;
   }
-  markAligned(channel);
-  triggerIfAllAligned();
+  transition([&] {
+    markAligned(channel);
+    onEnd(channel);
+  });
 }
 
 void SingleCheckpointBarrierHandler::abortInternal(int64_t checkpointId, const CheckpointException& why) {
   currentCheckpointId_ = std::max(checkpointId, currentCheckpointId_);
   lastCancelledOrCompletedId_ = std::max(checkpointId, lastCancelledOrCompletedId_);
   pending_.reset();
-  std::fill(aligned_.begin(), aligned_.end(), false);
-  alignedChannels_ = 0;
+  resetAligned();
   targetChannels_ = 0;
-  unblockChannels();
+  task_.cancelAlignmentTimer();
+  onAbort(checkpointId);
   notifyAbort(checkpointId, why);
-}
-
-void SingleCheckpointBarrierHandler::unblockChannels() {
-  const std::vector<int> channels = std::move(blocked_);
-  blocked_.clear();
-  for (int channel : channels) task_.resumeConsumption(channel);
 }
 
 }  // namespace weir

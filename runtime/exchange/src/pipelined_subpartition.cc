@@ -20,42 +20,8 @@ int32_t PipelinedSubpartition::backlogLocked() const {
 
 int32_t PipelinedSubpartition::add(BufferConsumer consumer, NotificationBatch& notifications) {
   const DataType type = consumer.dataType();
-  if (hasPriority(type) || requiresAnnouncement(type)) [[unlikely]] {
-    const std::optional<int64_t> checkpoint = barrierId(consumer.bytes());
-    std::shared_ptr<const Throwable> conflict;
-    ChannelStateOutput output;
-    int64_t failed = kNoCheckpoint, expected = kNoCheckpoint;
-    int32_t desired;
-    {
-      Lock lock(mutex_);
-      if (finished_ || released_) return kDropped;
-      if (hasPriority(type)) {
-        if (checkpoint && channelStateWriter_) output = dataBehindPriority(queue_.size(), *checkpoint);
-        ++buffersAdded_;
-        insertPriority(std::move(consumer), notifications);
-        if (reader_.queue && !flushRequested_ && !blocked_ && finishedCount() == 1) notifications.data(reader_);
-      } else {
-        failed = takePendingCheckpoint();
-        WEIR_CHECK(checkpoint.has_value(), "a timeoutable event that is no barrier");
-        if (channelStateWriter_) pendingCheckpoint_ = expected = *checkpoint;
-        append(std::move(consumer), notifications);
-      }
-      desired = desiredBufferSize_;
-    }
-    notifications.settle();
-    if (failed != kNoCheckpoint)
-      channelStateWriter_->failOutputData(
-          failed, info_,
-          std::make_shared<Throwable>(
-              "java.lang.IllegalStateException",
-              fmt::format("checkpoint {} is still pending while {} starts: concurrent unaligned checkpoints are not supported", failed,
-                          expected)));
-    if (expected != kNoCheckpoint) channelStateWriter_->expectOutputData(expected, info_);
-    if (output.checkpointId != kNoCheckpoint && !output.data.empty())
-      channelStateWriter_->addOutputData(output.checkpointId, info_, std::move(output.data));
-    return desired;
-  }
-
+  if (hasPriority(type)) [[unlikely]] return addPriority(std::move(consumer), notifications);
+  if (requiresAnnouncement(type)) [[unlikely]] return addTimeoutable(std::move(consumer), notifications);
   int32_t desired;
   {
     Lock lock(mutex_);
@@ -64,6 +30,52 @@ int32_t PipelinedSubpartition::add(BufferConsumer consumer, NotificationBatch& n
     desired = desiredBufferSize_;
   }
   notifications.settle();
+  return desired;
+}
+
+int32_t PipelinedSubpartition::addPriority(BufferConsumer consumer, NotificationBatch& notifications) {
+  const std::optional<int64_t> checkpoint = barrierId(consumer.bytes());
+  ChannelStateOutput output;
+  int32_t desired;
+  {
+    Lock lock(mutex_);
+    if (finished_ || released_) return kDropped;
+    if (checkpoint && channelStateWriter_) output = dataBehindPriority(queue_.size(), *checkpoint);
+    ++buffersAdded_;
+    insertPriority(std::move(consumer), notifications);
+    if (reader_.queue && !flushRequested_ && !blocked_ && finishedCount() == 1) notifications.data(reader_);
+    desired = desiredBufferSize_;
+  }
+  notifications.settle();
+  if (!output.data.empty()) channelStateWriter_->addOutputData(output.checkpointId, info_, std::move(output.data));
+  return desired;
+}
+
+int32_t PipelinedSubpartition::addTimeoutable(BufferConsumer consumer, NotificationBatch& notifications) {
+  const std::optional<int64_t> checkpoint = barrierId(consumer.bytes());
+  WEIR_CHECK(checkpoint.has_value(), "a timeoutable event that is no barrier");
+  // First: once it is queued, the reader may take it at any moment and say that nothing follows.
+  if (channelStateWriter_) channelStateWriter_->expectOutputData(*checkpoint, info_);
+  int64_t older = kNoCheckpoint;
+  int32_t desired = kDropped;
+  {
+    Lock lock(mutex_);
+    if (!finished_ && !released_) {
+      older = takePendingCheckpoint();
+      if (channelStateWriter_) pendingCheckpoint_ = *checkpoint;
+      append(std::move(consumer), notifications);
+      desired = desiredBufferSize_;
+    }
+  }
+  notifications.settle();
+  if (desired == kDropped && channelStateWriter_) channelStateWriter_->completeOutputData(*checkpoint, info_, {});
+  if (older != kNoCheckpoint)
+    channelStateWriter_->failOutputData(
+        older, info_,
+        std::make_shared<Throwable>("java.lang.IllegalStateException",
+                                    fmt::format("checkpoint {} is still pending while {} starts: concurrent unaligned checkpoints are not "
+                                                "supported",
+                                                older, *checkpoint)));
   return desired;
 }
 

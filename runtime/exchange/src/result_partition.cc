@@ -30,8 +30,9 @@ void ResultPartition::setup(ExecutionContext& context, std::shared_ptr<LocalBuff
   pool_ = std::move(pool);
 }
 
-void ResultPartition::setChannelStateWriter(ChannelStateWriter* writer) {
-  for (int32_t i = 0; i < descriptor_.subpartitions; ++i) subpartitions_[i].setChannelStateWriter(writer);
+void ResultPartition::setChannelStateWriter(std::shared_ptr<ChannelStateWriter> writer) {
+  channelStateWriter_ = std::move(writer);
+  for (int32_t i = 0; i < descriptor_.subpartitions; ++i) subpartitions_[i].setChannelStateWriter(channelStateWriter_.get());
 }
 
 void ResultPartition::count(int64_t bytes, int64_t buffers) {

@@ -16,6 +16,7 @@ OperatorChain::OperatorChain(const TaskFactory& factory, TaskEnvironment& enviro
   const ChainSpec& spec = spec_;
   const bool flushAlways = factory.bufferTimeout().millis == BufferTimeout::kAlways;
   for (auto& partition : environment.partitions) writers_.push_back(std::make_unique<RecordWriter>(partition, flushAlways));
+  supportsUnaligned_.resize(writers_.size(), true);
   operators_.resize(spec.operators.size());
   costedInputs_.resize(spec.operators.size(), nullptr);
   // Tail first: an operator is made with its outputs, which are the inputs of those behind it.
@@ -49,6 +50,7 @@ void OperatorChain::build(int index) {
 
 OutputBase& OperatorChain::edgeTarget(const ChainEdge& edge) {
   if (edge.partition < 0) return inputOf(edge.chainedOperator, edge.chainedInput);
+  supportsUnaligned_[static_cast<size_t>(edge.partition)] = edge.supportsUnaligned;
   const EdgePartitioner::Target target{*writers_[static_cast<size_t>(edge.partition)], edge.consumerMaxParallelism, context_.random()};
   return *wiring_.emplace_back(edge.partitioner->createOutput(target));
 }
@@ -138,8 +140,17 @@ void OperatorChain::notifyCheckpointAborted(int64_t checkpointId) {
   tellAll(operators_, [&](StreamOperator& op) { op.notifyCheckpointAborted(checkpointId); });
 }
 
-void OperatorChain::broadcastEvent(const RuntimeEvent& event, bool priority) {
-  for (auto& writer : writers_) writer->broadcastEvent(event, priority);
+void OperatorChain::broadcastEvent(const RuntimeEvent& event) {
+  for (auto& writer : writers_) writer->broadcastEvent(event);
+}
+
+void OperatorChain::broadcastBarrier(const CheckpointBarrier& barrier) {
+  for (size_t i = 0; i < writers_.size(); ++i) {
+    CheckpointBarrier onEdge = barrier;
+    // One that may time out is forced as well: it would turn unaligned on the way.
+    if (!supportsUnaligned_[i]) onEdge.options = barrier.options.withUnalignedUnsupported();
+    writers_[i]->broadcastEvent(onEdge, onEdge.options.isUnaligned());
+  }
 }
 
 void OperatorChain::flushOutputs() {

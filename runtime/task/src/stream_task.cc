@@ -10,9 +10,10 @@ StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment,
                        Mailbox& mailbox)
     : environment_(environment), context_(context), times_(times), mailbox_(mailbox),
       log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.StreamTask"), chain_(factory, environment, context),
-      checkpoints_(environment, context, chain_) {
+      timers_(context.clock()), checkpoints_(environment, context, chain_, timers_) {
   if (environment.gates.empty()) return;
   input_ = std::make_unique<TaskInput>(chain_, environment, context);
+  checkpoints_.setInput(input_.get());
   const Logger log(environment.world.log, "org.apache.flink.streaming.runtime.io.checkpointing.SingleCheckpointBarrierHandler");
   const int channels = input_->numberOfChannels();
   const bool afterFinish = environment.settings.checkpointsAfterTasksFinish;
@@ -37,7 +38,7 @@ void StreamTask::invoke() {
   times_.start(context_.clock());
   context_.setWaitObserver(&times_);
   while (!endOfInput_) {
-    if (mailbox_.looksNonEmpty()) runMails();
+    handleEvents();
     if (!outputsAvailable()) {
       waitForOutputs();
     } else if (input_) {
@@ -53,6 +54,12 @@ void StreamTask::runMails() {
   while (auto mail = mailbox_.tryTake()) mail->run();
 }
 
+void StreamTask::handleEvents() {
+  if (input_ && input_->looksLikePriority()) input_->processPriorityEvents();
+  if (mailbox_.looksNonEmpty()) runMails();
+  timers_.runDue();
+}
+
 bool StreamTask::outputsAvailable() const {
   for (const auto& partition : environment_.partitions)
     if (!partition->isAvailable()) return false;
@@ -60,13 +67,16 @@ bool StreamTask::outputsAvailable() const {
 }
 
 void StreamTask::waitForOutputs() {
-  waitSignals_.assign({&mailbox_.available()});
+  waitSignals_.clear();
   for (const auto& partition : environment_.partitions) {
     Signal& available = partition->available();
     available.reset();
     if (!partition->isAvailable()) waitSignals_.push_back(&available);
   }
-  if (waitSignals_.size() > 1) context_.wait(WaitReason::kOutput, waitSignals_);
+  if (waitSignals_.empty()) return;
+  waitSignals_.push_back(&mailbox_.available());
+  if (input_) waitSignals_.push_back(&input_->gate().priorityAvailable());
+  wait(WaitReason::kOutput, waitSignals_);
 }
 
 void StreamTask::processSource() {
@@ -75,7 +85,11 @@ void StreamTask::processSource() {
   context_.bill(static_cast<int64_t>(status.records));
   switch (status.kind) {
     case SourceStatus::Kind::kMoreAvailable: break;
-    case SourceStatus::Kind::kNothingUntil: context_.wait(WaitReason::kInputOrMail, {&mailbox_.available()}, status.until); break;
+    case SourceStatus::Kind::kNothingUntil: {
+      const Deadline timer = timers_.deadline();
+      context_.wait(WaitReason::kInputOrMail, {&mailbox_.available()}, timer.at < status.until.at ? timer : status.until);
+      break;
+    }
     case SourceStatus::Kind::kEndOfInput:
       endData();
       endOfInput_ = true;
@@ -87,7 +101,7 @@ void StreamTask::processInput() {
   switch (input_->emitNext()) {
     case InputStatus::kMoreAvailable: break;
     case InputStatus::kNothingAvailable:
-      context_.wait(WaitReason::kInputOrMail, {&input_->available(), &mailbox_.available()});
+      context_.wait(WaitReason::kInputOrMail, {&input_->available(), &mailbox_.available()}, timers_.deadline());
       break;
     case InputStatus::kEndOfData: endData(); break;
     case InputStatus::kEndOfInput: endOfInput_ = true; break;
@@ -111,13 +125,14 @@ void StreamTask::waitForTheEnd() {
   const bool finalCheckpoint = environment_.settings.checkpointingEnabled && environment_.settings.checkpointsAfterTasksFinish;
   while (!allRecordsAcknowledged() || (finalCheckpoint && !finalCheckpointCompleted_)) {
     runMails();
+    timers_.runDue();
     waitSignals_.assign({&mailbox_.available()});
     for (const auto& partition : environment_.partitions) {
       Signal& acknowledged = partition->allDataProcessed();
       acknowledged.reset();
       if (!partition->isAllDataProcessed()) waitSignals_.push_back(&acknowledged);
     }
-    if (waitSignals_.size() > 1 || (finalCheckpoint && !finalCheckpointCompleted_)) context_.wait(WaitReason::kInputOrMail, waitSignals_);
+    if (waitSignals_.size() > 1 || (finalCheckpoint && !finalCheckpointCompleted_)) wait(WaitReason::kInputOrMail, waitSignals_);
   }
 }
 
@@ -133,6 +148,7 @@ void StreamTask::close() {
 
 void StreamTask::triggerCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options) {
   if (input_ && input_->triggerOnOpenChannels({checkpoint.checkpointId, checkpoint.timestampMs, options})) return;
+  checkpoints_.initInputsCheckpoint(checkpoint.checkpointId, options);
   CheckpointMetrics metrics;
   metrics.checkpointStartDelayNanos = 1'000'000 * std::max<int64_t>(0, context_.clock().epochMillis() - checkpoint.timestampMs);
   performCheckpoint(checkpoint, options, metrics);
@@ -145,6 +161,11 @@ void StreamTask::triggerCheckpointOnBarrier(const CheckpointMetaData& checkpoint
 
 void StreamTask::abortCheckpointOnBarrier(int64_t checkpointId, const CheckpointException& why) {
   checkpoints_.abortCheckpointOnBarrier(checkpointId, why);
+}
+
+void StreamTask::setAlignmentTimer(int64_t checkpointId, Millis delay) {
+  cancelAlignmentTimer();
+  alignmentTimer_ = timers_.schedule(delay, [this, checkpointId] { input_->barrierHandler().onAlignmentTimeout(checkpointId); });
 }
 
 void StreamTask::performCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics) {

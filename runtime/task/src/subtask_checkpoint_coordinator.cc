@@ -13,33 +13,86 @@ Millis toMillis(Nanos duration) { return std::chrono::duration_cast<Millis>(dura
 
 }  // namespace
 
-SubtaskCheckpointCoordinator::SubtaskCheckpointCoordinator(TaskEnvironment& environment, ExecutionContext& context, OperatorChain& chain)
+SubtaskCheckpointCoordinator::SubtaskCheckpointCoordinator(TaskEnvironment& environment, ExecutionContext& context, OperatorChain& chain,
+                                                           TaskTimers& timers)
     : environment_(environment),
       context_(context),
       chain_(chain),
-      log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.SubtaskCheckpointCoordinatorImpl"),
-      asyncLog_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.AsyncCheckpointRunnable") {}
+      timers_(timers),
+      inFlight_(environment.channelStateWriter.get()),
+      log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.SubtaskCheckpointCoordinatorImpl") {}
 
-void SubtaskCheckpointCoordinator::checkpointState(const CheckpointMetaData& checkpoint, const CheckpointOptions& options,
+void SubtaskCheckpointCoordinator::initInputsCheckpoint(int64_t id, const CheckpointOptions& options) {
+  if (!options.needsChannelState()) return;
+  if (!inFlight_)
+    throw Throwable(
+        "java.lang.IllegalStateException",
+        "Checkpoint " + std::to_string(id) + " is to store in-flight data, but the job was started without unaligned checkpoints");
+  inFlight_->start(id, options);
+  if (!options.isUnaligned() || !input_) return inFlight_->finishInput(id);
+  input_->persistUnread(*inFlight_, id);
+  awaitingBarriersOf_ = id;
+}
+
+void SubtaskCheckpointCoordinator::allBarriersReceived(int64_t id, const CheckpointMetrics& alignment) {
+  if (awaitingBarriersOf_ != id) return;
+  awaitingBarriersOf_ = -1;
+  if (const auto found = running_.find(id); found != running_.end()) found->second->setAlignment(alignment);
+  inFlight_->finishInput(id);
+}
+
+void SubtaskCheckpointCoordinator::checkpointState(const CheckpointMetaData& checkpoint, const CheckpointOptions& ordered,
                                                    CheckpointMetrics metrics, bool operatorsFinished) {
   const int64_t id = checkpoint.checkpointId;
   if (lastCheckpointId_ >= id) {
     log_.info("Out of order checkpoint barrier (aborted previously?): {} >= {}", lastCheckpointId_, id);
+    abortInFlight(id, std::make_shared<Throwable>("java.util.concurrent.CancellationException", "checkpoint aborted previously"), true);
     return;
   }
   lastCheckpointId_ = id;
   if (wasAborted(id)) {
     chain_.broadcastEvent(CancelCheckpointMarker{id});
     log_.info("Checkpoint {} has been notified as aborted, would not trigger any checkpoint.", id);
+    abortInFlight(id,
+                  std::make_shared<Throwable>("java.util.concurrent.CancellationException", "checkpoint aborted via notification"), true);
     return;
   }
   if (const int64_t late = context_.clock().epochMillis() - checkpoint.timestampMs - metrics.checkpointStartDelayNanos / 1'000'000;
       metrics.alignmentDurationNanos == 0 && late >= kLateExecutionWarningMs)
     log_.warn("Time from receiving all checkpoint barriers/RPC for checkpoint {} to executing it exceeded threshold: {}ms", id, late);
 
+  CheckpointOptions options = ordered;
+  if (options.alignment == AlignmentType::kForcedAligned) {
+    // Only the inputs had to be aligned; and they are, so that nothing of them is in flight.
+    options = ordered.withUnalignedSupported();
+    if (inFlight_) {
+      inFlight_->start(id, options);
+      inFlight_->finishInput(id);
+    }
+  }
+  try {
+    snapshot(checkpoint, options, metrics, operatorsFinished);
+  } catch (const TaskCancelled&) {
+    throw;
+  } catch (...) {
+    abortInFlight(id, Throwable::from(std::current_exception()), true);
+    throw;
+  }
+}
+
+void SubtaskCheckpointCoordinator::snapshot(const CheckpointMetaData& checkpoint, const CheckpointOptions& options,
+                                            CheckpointMetrics metrics, bool operatorsFinished) {
+  const int64_t id = checkpoint.checkpointId;
   chain_.prepareSnapshotPreBarrier(id);
   if (environment_.trace) environment_.trace->record(BarrierStep::kEmitted, id);
-  chain_.broadcastEvent(CheckpointBarrier{id, checkpoint.timestampMs, options}, options.isUnaligned());
+  chain_.broadcastBarrier(CheckpointBarrier{id, checkpoint.timestampMs, options});
+  AsyncCheckpoint::InFlight inFlight;
+  if (options.needsChannelState() && inFlight_) {
+    if (options.isTimeoutable()) startOutputTimer(checkpoint, options);
+    inFlight_->finishOutput(id);
+    inFlight = {inFlight_->getAndRemoveWriteResult(id), chain_.head().id(), chain_.operators().back()->id()};
+    WEIR_CHECK(inFlight.result != nullptr, "checkpoint {} stores in-flight data that was not begun", id);
+  }
   context_.interleave("barrier sent");
 
   const Nanos syncStarted = context_.clock().monotonic();
@@ -52,14 +105,33 @@ void SubtaskCheckpointCoordinator::checkpointState(const CheckpointMetaData& che
       environment_.taskName(), id, metrics.alignmentDurationNanos / 1'000'000, metrics.syncDurationMillis, options.isUnaligned());
 
   const AsyncCheckpoint::Finished finished{operatorsFinished, chain_.isFinishedOnRestore()};
-  auto part = std::make_shared<AsyncCheckpoint>(environment_, checkpoint, options, metrics, std::move(snapshots), finished, syncEnded);
-  if (part->hasNothingToWrite()) {  // no file, so no worker: an idle checkpoint costs no hand-over
-    part->run(context_);
-    return;
-  }
+  auto part = std::make_shared<AsyncCheckpoint>(environment_, checkpoint, options, metrics, std::move(snapshots), std::move(inFlight),
+                                                finished, syncEnded);
+  if (part->hasNothingToWrite()) part->run(context_);  // no file, so no worker: an idle checkpoint costs no hand-over
+  if (part->isDone()) return;
   forgetFinishedParts();
   running_[id] = part;
-  environment_.snapshotWorkers.submit([part](ExecutionContext& worker) { part->run(worker); });
+  if (!part->hasNothingToWrite()) environment_.snapshotWorkers.submit([part](ExecutionContext& worker) { part->run(worker); });
+}
+
+void SubtaskCheckpointCoordinator::startOutputTimer(const CheckpointMetaData& checkpoint, const CheckpointOptions& options) {
+  cancelOutputTimer();
+  const int64_t id = checkpoint.checkpointId;
+  const int64_t delay = std::max<int64_t>(0, options.alignedTimeoutMs - (context_.clock().epochMillis() - checkpoint.timestampMs));
+  outputTimerOf_ = id;
+  outputTimer_ = timers_.schedule(Millis(delay), [this, id] {
+    for (const auto& partition : environment_.partitions) partition->alignedBarrierTimeout(id);
+  });
+}
+
+void SubtaskCheckpointCoordinator::cancelOutputTimer() {
+  timers_.cancel(std::exchange(outputTimer_, 0));
+  outputTimerOf_ = -1;
+}
+
+void SubtaskCheckpointCoordinator::abortInFlight(int64_t id, std::shared_ptr<const Throwable> cause, bool cleanUp) {
+  if (awaitingBarriersOf_ == id) awaitingBarriersOf_ = -1;
+  if (inFlight_) inFlight_->abort(id, std::move(cause), cleanUp);
 }
 
 bool SubtaskCheckpointCoordinator::wasAborted(int64_t id) {
@@ -91,117 +163,36 @@ void SubtaskCheckpointCoordinator::notifyCheckpointAborted(int64_t checkpointId,
     abortedIds_.insert(checkpointId);
     while (abortedIds_.size() > static_cast<size_t>(environment_.settings.maxConcurrentCheckpoints)) abortedIds_.erase(abortedIds_.begin());
   }
+  // Kept: if its barrier is on its way, the task asks for the result and learns that it failed.
+  if (inFlight_)
+    inFlight_->abort(checkpointId,
+                     std::make_shared<Throwable>("java.util.concurrent.CancellationException", "checkpoint aborted via notification"),
+                     false);
   chain_.notifyCheckpointAborted(checkpointId);
 }
 
 void SubtaskCheckpointCoordinator::abortCheckpointOnBarrier(int64_t checkpointId, const CheckpointException& why) {
   log_.debug("Aborting checkpoint via cancel-barrier {} for task {}", checkpointId, environment_.taskName());
+  const bool barrierHasLeft = lastCheckpointId_ >= checkpointId;  // or a marker: never both
   lastCheckpointId_ = std::max(lastCheckpointId_, checkpointId);
   abortedIds_.erase(abortedIds_.begin(), abortedIds_.lower_bound(lastCheckpointId_));
-  environment_.responder.declineCheckpoint(environment_.attempt, checkpointId, std::make_shared<CheckpointException>(why));
-  chain_.broadcastEvent(CancelCheckpointMarker{checkpointId});
+  const auto cause = std::make_shared<CheckpointException>(why);
+  if (const auto found = running_.find(checkpointId); found != running_.end()) {
+    found->second->cancel();  // unaligned: it had been taken before all barriers were here
+    running_.erase(found);
+  }
+  abortInFlight(checkpointId, cause, true);
+  environment_.responder.declineCheckpoint(environment_.attempt, checkpointId, cause);
+  if (outputTimerOf_ == checkpointId) cancelOutputTimer();
+  for (const auto& partition : environment_.partitions) partition->abortCheckpoint(checkpointId, cause);
+  if (!barrierHasLeft) chain_.broadcastEvent(CancelCheckpointMarker{checkpointId});
 }
 
 void SubtaskCheckpointCoordinator::close() {
   for (auto& [id, part] : running_) part->cancel();
   running_.clear();
-}
-
-AsyncCheckpoint::AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaData checkpoint, CheckpointOptions options,
-                                 CheckpointMetrics metrics, std::vector<OperatorSnapshot> snapshots, Finished finished,
-                                 Nanos started)
-    : responder_(environment.responder),
-      storage_(environment.storage),
-      log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.AsyncCheckpointRunnable"),
-      trace_(environment.trace),
-      taskName_(environment.taskName()),
-      attempt_(environment.attempt),
-      checkpoint_(checkpoint),
-      options_(std::move(options)),
-      metrics_(metrics),
-      snapshots_(std::move(snapshots)),
-      finished_(finished),
-      started_(started) {}
-
-bool AsyncCheckpoint::hasNothingToWrite() const {
-  return std::all_of(snapshots_.begin(), snapshots_.end(), [](const OperatorSnapshot& s) { return !s.keyed && !s.operatorState; });
-}
-
-void AsyncCheckpoint::run(ExecutionContext& context) {
-  log_.debug("{} - started executing asynchronous part of checkpoint {}. Asynchronous start delay: {} ms", taskName_,
-             checkpoint_.checkpointId, toMillis(context.clock().monotonic() - started_).count());
-  auto state = write(context);
-  State expected = State::kRunning;
-  if (!state_.compare_exchange_strong(expected, State::kCompleted)) {  // aborted meanwhile: what was written is of no use
-    if (state.has_value()) {
-      finishMetrics(context, state->get());
-      if (storage_) context.blocking([&] { storage_->discardAborted(checkpoint_.checkpointId, options_.location, **state); });
-    }
-    responder_.reportCheckpointMetrics(attempt_, checkpoint_.checkpointId, metrics_);
-    return;
-  }
-  if (state.has_error()) {
-    const auto cause = std::make_shared<Throwable>("java.io.IOException", state.error().message);
-    const auto why = std::make_shared<CheckpointException>(CheckpointFailureReason::kCheckpointAsyncException, cause);
-    log_.info("{} - asynchronous part of checkpoint {} could not be completed.\n{}", taskName_, checkpoint_.checkpointId, why->trace());
-    responder_.declineCheckpoint(attempt_, checkpoint_.checkpointId, why);
-    return;
-  }
-  finishMetrics(context, state->get());
-  log_.debug("{} - finished asynchronous part of checkpoint {}. Asynchronous duration: {} ms", taskName_, checkpoint_.checkpointId,
-             metrics_.asyncDurationMillis);
-  (*state)->finished = finished_.operators;
-  (*state)->finishedOnRestore = finished_.onRestore;
-  const bool stateless = (*state)->operators.empty() && !finished_.operators && !finished_.onRestore;
-  responder_.acknowledgeCheckpoint(attempt_, checkpoint_.checkpointId, metrics_, stateless ? nullptr : *state);
-}
-
-Result<std::shared_ptr<TaskStateSnapshot>> AsyncCheckpoint::write(ExecutionContext& context) {
-  if (hasNothingToWrite()) return std::make_shared<TaskStateSnapshot>();
-  Result<std::shared_ptr<TaskStateSnapshot>> state = std::make_shared<TaskStateSnapshot>();
-  context.blocking([&] { state = writeFiles(); });
-  snapshots_.clear();  // ends the copy-on-write
-  return state;
-}
-
-Result<std::shared_ptr<TaskStateSnapshot>> AsyncCheckpoint::writeFiles() {
-  auto state = std::make_shared<TaskStateSnapshot>();
-  if (auto written = writeInto(*state); written.has_error()) {
-    storage_->discardAborted(checkpoint_.checkpointId, options_.location, *state);
-    return written.error();
-  }
-  return state;
-}
-
-Result<void> AsyncCheckpoint::writeInto(TaskStateSnapshot& state) {
-  const auto factory = storage_->resolveCheckpointLocation(checkpoint_.checkpointId, options_.location);
-  for (OperatorSnapshot& snapshot : snapshots_) {
-    OperatorSubtaskState& operatorState = state.operators[snapshot.id];
-    if (snapshot.keyed) {
-      WEIR_ASSIGN(auto handle, snapshot.keyed->write(*factory));
-      if (handle) operatorState.managedKeyed.push_back(std::move(*handle));
-    }
-    if (snapshot.operatorState) {
-      WEIR_ASSIGN(auto handle, snapshot.operatorState->write(*factory));
-      if (handle) operatorState.managedOperator.push_back(std::move(*handle));
-    }
-  }
-  return {};
-}
-
-void AsyncCheckpoint::finishMetrics(ExecutionContext& context, const TaskStateSnapshot* state) {
-  const Nanos took = context.clock().monotonic() - started_;
-  metrics_.asyncDurationMillis = toMillis(took).count();
-  metrics_.totalBytesPersisted = state->stateSize();
-  if (trace_)
-    trace_->recordElsewhere(BarrierStep::kSnapshotAsync, checkpoint_.checkpointId,
-                            {.bytes = metrics_.totalBytesPersisted, .durationNanos = took.count()});
-  metrics_.bytesPersistedOfThisCheckpoint = metrics_.totalBytesPersisted;
-}
-
-void AsyncCheckpoint::cancel() {
-  State expected = State::kRunning;
-  state_.compare_exchange_strong(expected, State::kDiscarded);
+  cancelOutputTimer();
+  if (inFlight_) inFlight_->close();
 }
 
 }  // namespace weir

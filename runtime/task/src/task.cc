@@ -105,13 +105,16 @@ bool Task::failExternally(std::shared_ptr<const Throwable> cause) {
   return true;
 }
 
-bool Task::postToRunning(const char* what, std::function<void(StreamTask&)> mail) {
+bool Task::postToRunning(const char* what, std::function<void(StreamTask&)> body, bool urgent) {
   if (state() != ExecutionState::kRunning) return false;
-  return mailbox_.put({what, [this, mail = std::move(mail)] { mail(*streamTask_); }});
+  Mail mail{what, [this, body = std::move(body)] { body(*streamTask_); }};
+  return urgent ? mailbox_.putUrgent(std::move(mail)) : mailbox_.put(std::move(mail));
 }
 
 void Task::triggerCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options) {
-  if (postToRunning("checkpoint trigger", [=](StreamTask& task) { task.triggerCheckpoint(checkpoint, options); })) return;
+  if (postToRunning("checkpoint trigger", [=](StreamTask& task) { task.triggerCheckpoint(checkpoint, options); },
+                    options.isUnaligned()))
+    return;
   streamTaskLog_.debug("Declining checkpoint request for non-running task {} ({}).", environment_->taskNameWithSubtask(),
                        attempt().toString());
   environment_->responder.declineCheckpoint(

@@ -24,6 +24,7 @@ TaskInput::TaskInput(OperatorChain& chain, TaskEnvironment& environment, Executi
     union_ = std::make_unique<UnionInputGate>(single);
     gate_ = union_.get();
   }
+  priorityAvailable_ = &gate_->priorityAvailable();
 }
 
 InputStatus TaskInput::emitNext() {
@@ -41,6 +42,16 @@ InputStatus TaskInput::emitNext() {
   channel.deserializer.setNextBuffer(channel.buffer.bytes());
   current_ = polled->channelIndex;
   return readCurrent();
+}
+
+void TaskInput::processPriorityEvents() {
+  while (auto polled = gate_->pollPriority()) {
+    const std::string& channel = channels_[static_cast<size_t>(polled->channelIndex)].deserializer.channel();
+    auto event = EventSerializer::decode(polled->buffer.bytes());
+    if (event.has_error()) throw Throwable("java.io.IOException", event.error().in(channel).message);
+    (void)onEvent(polled->channelIndex, *event);
+  }
+  if (gate_->isFinished()) gate_->priorityAvailable().reset();  // nobody resets it any more
 }
 
 InputStatus TaskInput::readCurrent() {
@@ -63,6 +74,8 @@ InputStatus TaskInput::onEvent(int channel, const RuntimeEvent& event) {
   if (const auto* barrier = std::get_if<CheckpointBarrier>(&event)) {
     if (trace_) traceReceived(*barrier, channel);
     handler_->processBarrier(*barrier, channel, false);
+  } else if (const auto* announcement = std::get_if<EventAnnouncement>(&event)) {
+    handler_->processBarrierAnnouncement(announcement->announced, channel, announcement->sequenceNumber);
   } else if (const auto* marker = std::get_if<CancelCheckpointMarker>(&event)) {
     handler_->processCancellationBarrier(marker->checkpointId, channel);
   } else if (std::holds_alternative<EndOfData>(event)) {
@@ -110,6 +123,35 @@ void TaskInput::onEndOfRecovery(int channel) {
 
 void TaskInput::resumeConsumption(int channel) {
   if (!channels_[static_cast<size_t>(channel)].ended) gate_->channel(channel).resumeConsumption();
+}
+
+void TaskInput::persistUnread(ChannelStateWriter& writer, int64_t checkpointId) {
+  for (int32_t c = 0; c < static_cast<int32_t>(channels_.size()); ++c) {
+    const Channel& channel = channels_[static_cast<size_t>(c)];
+    if (channel.ended) continue;
+    const auto unread = channel.deserializer.getUnconsumedBuffer();
+    std::vector<Buffer> data;
+    // The deserializer goes on collecting, so the beginning is copied; the rest lies in the buffer and is shared.
+    if (!unread.partial.empty()) data.push_back(Buffer::copyOf(unread.partial, DataType::DATA_BUFFER));
+    if (!unread.rest.empty())
+      data.push_back(channel.buffer.slice(static_cast<uint32_t>(unread.rest.data() - channel.buffer.data()),
+                                          static_cast<uint32_t>(unread.rest.size())));
+    if (!data.empty()) writer.addInputData(checkpointId, gate_->channel(c).info(), std::move(data));
+  }
+}
+
+void TaskInput::checkpointStarted(const CheckpointBarrier& barrier) {
+  for (int32_t c = 0; c < static_cast<int32_t>(channels_.size()); ++c)
+    if (!channels_[static_cast<size_t>(c)].ended) gate_->channel(c).checkpointStarted(barrier);
+}
+
+void TaskInput::checkpointStopped(int64_t checkpointId) {
+  for (int32_t c = 0; c < static_cast<int32_t>(channels_.size()); ++c)
+    if (!channels_[static_cast<size_t>(c)].ended) gate_->channel(c).checkpointStopped(checkpointId);
+}
+
+void TaskInput::convertToPriorityEvent(int channel, int32_t sequenceNumber) {
+  if (!channels_[static_cast<size_t>(channel)].ended) gate_->channel(channel).convertToPriorityEvent(sequenceNumber);
 }
 
 bool TaskInput::triggerOnOpenChannels(const CheckpointBarrier& barrier) {

@@ -130,7 +130,7 @@ class Cluster {
         ASSERT_FALSE(made.has_error());
         storage = std::move(*made);
         ASSERT_FALSE(storage->initializeBaseLocations().has_error());
-        CheckpointCoordinatorConfiguration configuration;
+        CheckpointCoordinatorConfiguration configuration = coordinator;
         configuration.interval = checkpointEvery;
         checkpointing =
             JobCheckpointing::factory({.configuration = configuration, .storage = storage, .sharedState = nullptr, .initial = {}});
@@ -145,7 +145,8 @@ class Cluster {
         ASSERT_FALSE(tm.has_error()) << tm.error().message;
         (*tm)->start();
         (*tm)->connectJob({.job = job, .graph = graph, .jobMaster = master, .settings = settings, .storage = storage,
-                           .createOperatorState = [] { return std::make_unique<DefaultOperatorStateBackend>(); }});
+                           .createOperatorState = [] { return std::make_unique<DefaultOperatorStateBackend>(); },
+                           .createChannelStateWriter = createChannelStateWriter});
         master->addTaskManager({options.id, *tm, slots});
         tms.push_back(*tm);
       }
@@ -213,6 +214,8 @@ class Cluster {
   }();
   TaskExecutorOptions tmOptions;
   Millis checkpointEvery{0};  ///< 0: no checkpoints
+  CheckpointCoordinatorConfiguration coordinator;  ///< all but the interval
+  std::function<std::shared_ptr<ChannelStateWriter>(const TaskEnvironment&)> createChannelStateWriter;
   int taskManagers = 2;
   int32_t slots = 8;
   std::shared_ptr<PartitionBoard> board;

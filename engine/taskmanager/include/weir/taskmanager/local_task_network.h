@@ -37,7 +37,8 @@ class LocalTaskNetwork final : public TaskNetwork {
 
   /// The partitions and gates that a deployment asks for, not set up yet.
   static std::vector<std::shared_ptr<ResultPartition>> partitionsOf(const TaskDeployment& deployment, const std::string& taskName);
-  std::vector<std::unique_ptr<SingleInputGate>> gatesOf(const TaskDeployment& deployment, const std::string& taskName) const;
+  std::vector<std::unique_ptr<SingleInputGate>> gatesOf(const TaskDeployment& deployment, const std::string& taskName,
+                                                        ChannelStateWriter* inFlight) const;
 
  private:
   const std::shared_ptr<PartitionBoard> board_;

@@ -42,6 +42,8 @@ struct JobConnection {
   TaskSettings settings;
   std::shared_ptr<CheckpointWorkerStorage> storage;  ///< null where checkpointing is off
   std::function<std::unique_ptr<OperatorStateBackend>()> createOperatorState;
+  /// Makes what stores the in-flight data of one task; empty where no checkpoint can be unaligned.
+  std::function<std::shared_ptr<ChannelStateWriter>(const TaskEnvironment&)> createChannelStateWriter{};
 };
 
 /// A TaskManager: runs the tasks that JobMasters deploy, hands them their messages, and reports what becomes of them.

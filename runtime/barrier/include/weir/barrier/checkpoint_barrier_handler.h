@@ -25,6 +25,22 @@ class CheckpointableTask {
   /// Lets a channel go on that its barrier had blocked at the sender.
   virtual void resumeConsumption(int channel) = 0;
 
+  // Where in-flight data may have to be stored: barriers that are unaligned or may turn so. ------------------------------------------
+  /// Begins to store for this checkpoint: unaligned, what the task has of each channel in its hands comes first.
+  virtual void initInputsCheckpoint(const CheckpointBarrier& barrier) = 0;
+  /// Every input stores what it hands out from now on, until its barrier comes. Throws CheckpointException where a channel has seen a newer
+  /// barrier.
+  virtual void checkpointStarted(const CheckpointBarrier& barrier) = 0;
+  virtual void checkpointStopped(int64_t checkpointId) = 0;
+  /// The announced barrier with this number overtakes what is queued in front of it.
+  virtual void convertToPriorityEvent(int channel, int32_t sequenceNumber) = 0;
+  /// Every open channel has delivered its barrier, whether or not the checkpoint was triggered before. `alignment` is its final duration
+  /// and bytes.
+  virtual void allBarriersReceived(int64_t checkpointId, const CheckpointMetrics& alignment) = 0;
+  /// Calls the handler's onAlignmentTimeout(checkpointId) between two records, not before `delay`. One timer: setting replaces.
+  virtual void setAlignmentTimer(int64_t checkpointId, Millis delay) = 0;
+  virtual void cancelAlignmentTimer() = 0;
+
  protected:
   ~CheckpointableTask() = default;
 };
@@ -43,6 +59,10 @@ class CheckpointBarrierHandler {
   /// `rpcTriggered`: the coordinator stands in for a barrier that no upstream will send; nothing is blocked then.
   virtual void processBarrier(const CheckpointBarrier& barrier, int channel, bool rpcTriggered) = 0;
   virtual void processCancellationBarrier(int64_t checkpointId, int channel) = 0;
+  /// The barrier lies further back in the channel, at this sequence number.
+  virtual void processBarrierAnnouncement(const CheckpointBarrier& announced, int channel, int32_t sequenceNumber) = 0;
+  /// The timer of CheckpointableTask::setAlignmentTimer.
+  virtual void onAlignmentTimeout(int64_t checkpointId) = 0;
   virtual void processEndOfPartition(int channel) = 0;
   /// -1 before the first barrier.
   virtual int64_t latestCheckpointId() const = 0;
@@ -65,6 +85,8 @@ class CheckpointBarrierHandler {
   void markAlignmentStartAndEnd(int64_t checkpointId, int64_t barrierTimestampMs);
   void resetAlignment();
   void notifyCheckpoint(const CheckpointBarrier& barrier);
+  /// Duration, start delay and bytes of this checkpoint, as far as they are known now.
+  CheckpointMetrics alignmentMetrics(int64_t checkpointId) const;
   void notifyAbort(int64_t checkpointId, const CheckpointException& why);
 
   CheckpointableTask& task_;

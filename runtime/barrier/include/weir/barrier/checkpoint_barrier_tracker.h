@@ -21,6 +21,9 @@ class CheckpointBarrierTracker final : public CheckpointBarrierHandler {
 
   void processBarrier(const CheckpointBarrier& barrier, int channel, bool rpcTriggered) override;
   void processCancellationBarrier(int64_t checkpointId, int channel) override;
+  // Barriers of at-least-once are never announced and never time out.
+  void processBarrierAnnouncement(const CheckpointBarrier&, int, int32_t) override {}
+  void onAlignmentTimeout(int64_t) override {}
   void processEndOfPartition(int channel) override;
   int64_t latestCheckpointId() const override { return tracked_.empty() ? latestId_ : tracked_.back().barrier.id; }
   bool isCheckpointPending() const override { return !tracked_.empty(); }

@@ -107,6 +107,8 @@ class PipelinedSubpartition {
   bool isDataAvailable() const { return !blocked_ && (flushRequested_ || finishedCount() > 0); }
   DataType nextDataType() const { return isDataAvailable() ? queue_.front().dataType() : DataType::NONE; }
   int32_t backlogLocked() const;
+  int32_t addPriority(BufferConsumer consumer, NotificationBatch& notifications);
+  int32_t addTimeoutable(BufferConsumer consumer, NotificationBatch& notifications);
   void append(BufferConsumer consumer, NotificationBatch& notifications);
   void insertPriority(BufferConsumer consumer, NotificationBatch& notifications);
   ChannelStateOutput dataBehindPriority(uint32_t end, int64_t checkpointId) const;

@@ -55,7 +55,7 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
   /// Before anything is emitted. `context` is the producing task's: where it waits for buffers.
   void setup(ExecutionContext& context, std::shared_ptr<LocalBufferPool> pool);
   /// May be null: then barriers do not store in-flight data.
-  void setChannelStateWriter(ChannelStateWriter* writer);
+  void setChannelStateWriter(std::shared_ptr<ChannelStateWriter> writer);
   /// Once, before anything else. Null: none.
   void setTrace(std::shared_ptr<BarrierTracer> trace) { trace_ = std::move(trace); }
   void setConsumedListener(std::weak_ptr<PartitionConsumedListener> listener) { consumedListener_ = std::move(listener); }
@@ -150,6 +150,7 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
   ExecutionContext* context_ = nullptr;
   std::shared_ptr<LocalBufferPool> pool_;
   std::shared_ptr<BarrierTracer> trace_;
+  std::shared_ptr<ChannelStateWriter> channelStateWriter_;  ///< a reader may tell it after the task has ended
   bool finished_ = false;
   bool endOfDataSent_ = false;
   std::atomic<int64_t> bytesOut_{0}, buffersOut_{0};

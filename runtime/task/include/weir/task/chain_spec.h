@@ -45,6 +45,7 @@ struct ChainEdge {
   int chainedInput = 0;
   int partition = -1;
   int32_t consumerMaxParallelism = 0;
+  bool supportsUnaligned = true;  ///< else its barriers are forced to stay aligned
   std::shared_ptr<const EdgePartitioner> partitioner;
 };
 

@@ -43,7 +43,9 @@ class OperatorChain {
   void notifyCheckpointAborted(int64_t checkpointId);
 
   /// To all subpartitions of all partitions, behind all records written so far.
-  void broadcastEvent(const RuntimeEvent& event, bool priority = false);
+  void broadcastEvent(const RuntimeEvent& event);
+  /// The same for a barrier: ahead of the records if it is unaligned and the edge can be, else behind them.
+  void broadcastBarrier(const CheckpointBarrier& barrier);
   void flushOutputs();
 
  private:
@@ -55,6 +57,7 @@ class OperatorChain {
   TaskEnvironment& environment_;
   ExecutionContext& context_;
   std::vector<std::unique_ptr<RecordWriter>> writers_;  ///< by partition
+  std::vector<bool> supportsUnaligned_;                 ///< by partition
   std::vector<std::unique_ptr<OutputBase>> wiring_;     ///< writers' outputs, fan-outs and costs
   std::vector<std::unique_ptr<StreamOperator>> operators_;
   std::vector<OutputBase*> costedInputs_;  ///< by operator; null: the operator's own input

@@ -6,6 +6,7 @@
 #include "weir/base/mailbox.h"
 #include "weir/task/subtask_checkpoint_coordinator.h"
 #include "weir/task/task_input.h"
+#include "weir/task/task_timers.h"
 #include "weir/task/task_times.h"
 
 namespace weir {
@@ -15,7 +16,8 @@ namespace weir {
 /// Flink: StreamTask with its MailboxProcessor. Threads: everything on the task's actor, except mailbox() and times().
 /// Life: restore(), invoke(), close(). close() alone after a failure.
 /// Invariants: between two batches the loop looks for mail; a snapshot never splits a batch; records are processed only while every output
-/// has a buffer in hand; the last barrier leads to its snapshot before another record is read.
+/// has a buffer in hand; the barrier that triggers leads to its snapshot before another record is read; a barrier that overtakes, and a
+/// timer that is due, wait for at most the batch that is being processed, also while no output has a buffer.
 class StreamTask : private CheckpointableTask {
  public:
   StreamTask(const TaskFactory& factory, TaskEnvironment& environment, ExecutionContext& context, TaskTimes& times, Mailbox& mailbox);
@@ -41,9 +43,21 @@ class StreamTask : private CheckpointableTask {
                                   const CheckpointMetrics& metrics) override;
   void abortCheckpointOnBarrier(int64_t checkpointId, const CheckpointException& why) override;
   void resumeConsumption(int channel) override { input_->resumeConsumption(channel); }
+  void initInputsCheckpoint(const CheckpointBarrier& barrier) override { checkpoints_.initInputsCheckpoint(barrier.id, barrier.options); }
+  void checkpointStarted(const CheckpointBarrier& barrier) override { input_->checkpointStarted(barrier); }
+  void checkpointStopped(int64_t checkpointId) override { input_->checkpointStopped(checkpointId); }
+  void convertToPriorityEvent(int channel, int32_t sequenceNumber) override { input_->convertToPriorityEvent(channel, sequenceNumber); }
+  void allBarriersReceived(int64_t checkpointId, const CheckpointMetrics& alignment) override {
+    checkpoints_.allBarriersReceived(checkpointId, alignment);
+  }
+  void setAlignmentTimer(int64_t checkpointId, Millis delay) override;
+  void cancelAlignmentTimer() override { timers_.cancel(std::exchange(alignmentTimer_, 0)); }
 
   void performCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics);
   void runMails();
+  /// What has to be done between two batches: mail, timers, barriers that overtake.
+  void handleEvents();
+  void wait(WaitReason reason, std::span<Signal* const> signals) { context_.wait(reason, signals, timers_.deadline()); }
   bool outputsAvailable() const;
   void waitForOutputs();
   void processSource();
@@ -58,6 +72,8 @@ class StreamTask : private CheckpointableTask {
   Mailbox& mailbox_;
   Logger log_;
   OperatorChain chain_;
+  TaskTimers timers_;
+  TaskTimers::Id alignmentTimer_ = 0;
   SubtaskCheckpointCoordinator checkpoints_;
   std::unique_ptr<TaskInput> input_;  ///< null: a source
   bool endOfData_ = false, endOfInput_ = false;

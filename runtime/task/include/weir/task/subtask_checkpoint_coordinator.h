@@ -4,62 +4,31 @@
 #include <memory>
 #include <set>
 
+#include "weir/task/async_checkpoint.h"
 #include "weir/task/operator_chain.h"
+#include "weir/task/task_input.h"
+#include "weir/task/task_timers.h"
 
 namespace weir {
 
-/// The asynchronous part of one checkpoint of one subtask: writes what the operators prepared and answers the coordinator. Shared by the
-/// task and the worker that runs it; an abort races with the end and exactly one of them wins. Flink: AsyncCheckpointRunnable.
-class AsyncCheckpoint {
- public:
-  /// What the task says of itself with its acknowledgement.
-  struct Finished {
-    bool operators = false;  ///< it has finished all its operators
-    bool onRestore = false;  ///< it was restored as finished
-  };
-  AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaData checkpoint, CheckpointOptions options, CheckpointMetrics metrics,
-                  std::vector<OperatorSnapshot> snapshots, Finished finished, Nanos started);
-
-  bool hasNothingToWrite() const;
-  /// On a worker, or on the task itself where there is nothing to write.
-  void run(ExecutionContext& context);
-  /// The checkpoint was aborted, or the task ends: nothing is acknowledged or declined any more. Any thread.
-  void cancel();
-  int64_t checkpointId() const { return checkpoint_.checkpointId; }
-  bool isDone() const { return state_.load(std::memory_order_seq_cst) != State::kRunning; }
-
- private:
-  enum class State { kRunning, kCompleted, kDiscarded };
-  Result<std::shared_ptr<TaskStateSnapshot>> write(ExecutionContext& context);
-  Result<std::shared_ptr<TaskStateSnapshot>> writeFiles();
-  Result<void> writeInto(TaskStateSnapshot& state);
-  void finishMetrics(ExecutionContext& context, const TaskStateSnapshot* state);
-
-  // Copies, not the environment: a worker may still write when the task has gone.
-  CheckpointResponder& responder_;
-  std::shared_ptr<CheckpointWorkerStorage> storage_;
-  Logger log_;
-  std::shared_ptr<BarrierTracer> trace_;
-  std::string taskName_;
-  ExecutionAttemptID attempt_;
-  CheckpointMetaData checkpoint_;
-  CheckpointOptions options_;
-  CheckpointMetrics metrics_;
-  std::vector<OperatorSnapshot> snapshots_;
-  Finished finished_;
-  Nanos started_;
-  std::atomic<State> state_{State::kRunning};
-};
-
-/// Takes the checkpoints of one task: decides by id, sends the barrier on, snapshots the operators, starts the asynchronous part, keeps
-/// book of aborted ids. Lives on its task.
+/// Takes the checkpoints of one task: decides by id, has in-flight data stored, sends the barrier on, snapshots the operators, starts the
+/// asynchronous part, keeps book of aborted ids. Lives on its task.
 ///
 /// Flink: SubtaskCheckpointCoordinatorImpl. Invariants: snapshots have strictly rising ids; of barrier and cancellation marker exactly one
-/// leaves per id; the barrier leaves before any operator snapshots.
+/// leaves per id; the barrier leaves before any operator snapshots; what is stored of an input channel begins with what the task itself
+/// holds of it.
 class SubtaskCheckpointCoordinator {
  public:
-  SubtaskCheckpointCoordinator(TaskEnvironment& environment, ExecutionContext& context, OperatorChain& chain);
+  /// `timers` outlives it.
+  SubtaskCheckpointCoordinator(TaskEnvironment& environment, ExecutionContext& context, OperatorChain& chain, TaskTimers& timers);
+  /// Before the first checkpoint; none for a source.
+  void setInput(TaskInput* input) { input_ = input; }
 
+  /// Has in-flight data stored from now on, before checkpointState() of the same id. With a timeout only that of the outputs, because
+  /// nothing is in flight in an aligned input.
+  void initInputsCheckpoint(int64_t checkpointId, const CheckpointOptions& options);
+  /// The last barrier is here: no more input data of this checkpoint follows.
+  void allBarriersReceived(int64_t checkpointId, const CheckpointMetrics& alignment);
   /// One indivisible step. Throws when the synchronous part fails: that fails the task. `operatorsFinished`: after the end of data.
   void checkpointState(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics,
                        bool operatorsFinished);
@@ -76,11 +45,21 @@ class SubtaskCheckpointCoordinator {
  private:
   bool wasAborted(int64_t checkpointId);
   void forgetFinishedParts();
+  void snapshot(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics, bool operatorsFinished);
+  void startOutputTimer(const CheckpointMetaData& checkpoint, const CheckpointOptions& options);
+  void cancelOutputTimer();
+  void abortInFlight(int64_t checkpointId, std::shared_ptr<const Throwable> cause, bool cleanUp);
 
   TaskEnvironment& environment_;
   ExecutionContext& context_;
   OperatorChain& chain_;
-  Logger log_, asyncLog_;
+  TaskTimers& timers_;
+  TaskInput* input_ = nullptr;
+  ChannelStateWriter* const inFlight_;  ///< null: no checkpoint is unaligned
+  Logger log_;
+  int64_t awaitingBarriersOf_ = -1;  ///< the checkpoint whose input data is being stored
+  int64_t outputTimerOf_ = -1;
+  TaskTimers::Id outputTimer_ = 0;
   int64_t lastCheckpointId_ = -1;
   int64_t latestReportedCompletedId_ = 0;
   int64_t highestAbortedId_ = -1;

@@ -68,7 +68,7 @@ class Task {
   bool transition(ExecutionState from, ExecutionState to, const std::shared_ptr<const Throwable>& failure = nullptr);
   void execute(ExecutionContext& context, std::unique_ptr<StreamTask>& task);
   void end(bool completed, std::shared_ptr<const Throwable> failure);
-  bool postToRunning(const char* what, std::function<void(StreamTask&)> mail);
+  bool postToRunning(const char* what, std::function<void(StreamTask&)> body, bool urgent = false);
   void ignoreNotification(const char* what) const;
 
   std::unique_ptr<TaskEnvironment> environment_;

@@ -33,9 +33,18 @@ class TaskInput {
 
   /// Reads at most one batch, or handles one event.
   InputStatus emitNext();
+  /// A relaxed look: a barrier may be here that overtakes.
+  bool looksLikePriority() const { return priorityAvailable_->looksSet(); }
+  /// Handles them, ahead of the records, also in the middle of a buffer. May be called while no record may be read.
+  void processPriorityEvents();
   /// What to wait for after kNothingAvailable.
   Signal& available() { return gate_->available(); }
   void resumeConsumption(int channel);
+  /// Hands over, per channel, what it has polled and not read: the beginning of a record that spans buffers, then the rest of its buffer.
+  void persistUnread(ChannelStateWriter& writer, int64_t checkpointId);
+  void checkpointStarted(const CheckpointBarrier& barrier);
+  void checkpointStopped(int64_t checkpointId);
+  void convertToPriorityEvent(int channel, int32_t sequenceNumber);
   /// A checkpoint that the coordinator triggers here, because some upstream tasks have ended: every channel still open counts as if its
   /// barrier had come. False if none is open.
   bool triggerOnOpenChannels(const CheckpointBarrier& barrier);
@@ -66,6 +75,7 @@ class TaskInput {
   std::unique_ptr<CheckpointBarrierHandler> handler_;
   std::unique_ptr<UnionInputGate> union_;  ///< null: one gate
   InputGate* gate_;                        ///< all channels
+  Signal* priorityAvailable_;              ///< the gate's
   std::vector<Channel> channels_;
   std::vector<Gate> gates_;
   std::vector<int> openGatesOfInput_;  ///< by head input: gates with data to come
