@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,10 @@ class RecordingChannelStateWriter final : public ChannelStateWriter {
     note("input " + std::to_string(id) + " " + std::to_string(channel.channel), data);
   }
   void addOutputData(int64_t id, ResultSubpartitionInfo, std::vector<Buffer> data) override { note("output " + std::to_string(id), data); }
-  void expectOutputData(int64_t id, ResultSubpartitionInfo) override { calls.push_back("expect " + std::to_string(id)); }
+  void expectOutputData(int64_t id, ResultSubpartitionInfo) override {
+    calls.push_back("expect " + std::to_string(id));
+    if (onExpect) onExpect();
+  }
   void completeOutputData(int64_t id, ResultSubpartitionInfo, std::vector<Buffer> data) override {
     note("complete " + std::to_string(id), data);
   }
@@ -112,6 +116,7 @@ class RecordingChannelStateWriter final : public ChannelStateWriter {
   void close() override {}
 
   std::vector<std::string> calls;
+  std::function<void()> onExpect;
 
  private:
   void note(std::string what, const std::vector<Buffer>& data) {

@@ -503,9 +503,18 @@ TEST_F(TimeoutableBarrier, StaysWhenItsCheckpointIsAborted) {
 
 TEST_F(TimeoutableBarrier, FailsTheOneBeforeItThatIsStillPending) {
   sub.addEvent(barrier(8, AlignmentType::kAligned, 100));
-  EXPECT_EQ(writer.calls, (std::vector<std::string>{"expect 7", "fail 7", "expect 8"}));
+  EXPECT_EQ(writer.calls, (std::vector<std::string>{"expect 7", "expect 8", "fail 7"}));
   EXPECT_TRUE(timeOut(8));
   EXPECT_EQ(writer.calls.back(), "complete 8 a b c") << "barrier 7 is passed over";
+}
+
+// Else a reader on another thread could say that the barrier left in order before anybody expects it.
+TEST_F(TimeoutableBarrier, IsExpectedBeforeItsReaderCanSeeIt) {
+  const int32_t queued = sub.queue.queueLength();
+  int32_t whenExpected = -1;
+  writer.onExpect = [&] { whenExpected = sub.queue.queueLength(); };
+  sub.addEvent(barrier(8, AlignmentType::kAligned, 100));
+  EXPECT_EQ(whenExpected, queued);
 }
 
 TEST_F(TimeoutableBarrier, FailsOnRelease) {
