@@ -97,7 +97,7 @@ const char* const kFlights = "carrier,tailnum,dep_delay\nAA,N1,5\nUA,N2,-3\nUA,N
 
 TEST(Command, MistakesOnTheCommandLineAreOneSentence) {
   expectUsageError({"run"}, {"JOB", "weir run --help"});
-  expectUsageError({"frobnicate"}, {"no command 'frobnicate'", "run, config and trace"});
+  expectUsageError({"frobnicate"}, {"no command 'frobnicate'", "run, config, trace and bench"});
   expectUsageError({"run", "flights-delay"}, {"no built-in job 'flights-delay'", "flights-delays"});
   expectUsageError({"run", "flights-delays", "--frob"}, {"--frob", "weir run --help"});
   expectUsageError({"run", "flights-delays", "--rate", "fast"}, {"--rate", "'fast' is not a number above 0"});
@@ -225,7 +225,7 @@ TEST(Command, ASecondControlCQuitsAtOnce) {
 
 TEST(Command, HelpNamesTheCommandAndGivesExamples) {
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"config", "--help"}, {"trace", "--help"}}) {
+       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"config", "--help"}, {"trace", "--help"}, {"bench", "barrier", "--help"}}) {
     const Answer answer = weir(arguments);
     EXPECT_EQ(answer.code, 0);
     EXPECT_EQ(answer.err, "");
@@ -287,6 +287,25 @@ TEST(Command, ATraceThatCannotBeWrittenOrReadIsAMistakeOfTheUser) {
   const Answer answer = weir({"trace", folder.path() + "/none"});
   EXPECT_EQ(answer.code, 2);
   EXPECT_THAT(answer.err, AllOf(StartsWith("weir: "), HasSubstr(folder.path() + "/none")));
+}
+
+TEST(Command, MeasuresBarriersBesideTheLeastThatTheMachineAllows) {
+  const Answer answer = weir({"bench", "barrier", "--force", "--quiet", "--channels", "1,16", "--milliseconds", "5", "--output", "json"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const auto report = nlohmann::json::parse(answer.out);
+  ASSERT_EQ(report["barriers"].size(), 16u);
+  for (const auto& line : report["barriers"]) {
+    EXPECT_GE(line["count"].get<int>(), 5);
+    EXPECT_GT(line["p50-ns"].get<int64_t>(), 0);
+    EXPECT_LE(line["p50-ns"].get<int64_t>(), line["p99.9-ns"].get<int64_t>());
+    EXPECT_GT(line["rings-p50-ns"].get<int64_t>(), 0);
+  }
+}
+
+TEST(Command, MistakesOfABenchmarkAreOneSentence) {
+  expectUsageError({"bench"}, {"bench --help"});
+  expectUsageError({"bench", "barrier", "--channels", "5000"}, {"5000"});
+  expectUsageError({"bench", "barrier", "--channels", "one"}, {"one"});
 }
 
 }  // namespace

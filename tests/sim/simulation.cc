@@ -6,6 +6,7 @@
 
 #include "sim/oracle.h"
 #include "sim/program.h"
+#include "sim/story.h"
 #include "weir/api/mini_cluster.h"
 #include "weir/base/faulty_file_system.h"
 #include "weir/base/log_sinks.h"
@@ -60,9 +61,10 @@ class LossyGateway final : public TaskExecutorGateway {
 
 class Simulation {
  public:
-  explicit Simulation(const Scenario& scenario)
+  Simulation(const Scenario& scenario, Tell tell)
       : scenario_(scenario), executor_(executorOptions(scenario)), log_(executor_.clock()), disk_(memory_, faults_, waitIn()),
-        journal_(std::make_shared<Journal>(scenario)), stores_(makeStores(scenario)) {}
+        journal_(std::make_shared<Journal>(scenario)), stores_(makeStores(scenario)),
+        trace_(tell == Tell::kStory ? std::make_shared<BarrierTrace>(executor_.clock()) : nullptr) {}
 
   Outcome run() {
     try {
@@ -73,6 +75,10 @@ class Simulation {
     for (const std::string& complaint : journal_->complaints) complain(complaint);
     outcome_.traceHash = executor_.traceHash();
     outcome_.log = log_.text();
+    if (trace_) {
+      const Clock& clock = executor_.clock();
+      outcome_.story = storyOf(log_, *trace_, clock.epochMillis() - clock.monotonic().count() / 1'000'000);
+    }
     return std::move(outcome_);
   }
 
@@ -121,6 +127,7 @@ class Simulation {
     MiniClusterOptions options;
     options.segmentSize = scenario_.segmentSize;
     options.networkSegments = std::max(1, required + scenario_.spareSegments);
+    options.trace = trace_;
     options.gatewayTo = [journal = journal_](std::shared_ptr<TaskExecutor> to) {
       return std::make_shared<LossyGateway>(std::move(to), journal);
     };
@@ -321,6 +328,7 @@ class Simulation {
   FaultyFileSystem disk_;
   const std::shared_ptr<Journal> journal_;
   const std::vector<std::shared_ptr<Store>> stores_;
+  const std::shared_ptr<BarrierTrace> trace_;  ///< null: no story is asked for
   std::unique_ptr<MiniCluster> cluster_;
   JobStatus status_ = JobStatus::kInitializing;
   std::string retained_;  ///< the checkpoint that the next run starts from; empty: none
@@ -329,6 +337,6 @@ class Simulation {
 
 }  // namespace
 
-Outcome simulate(const Scenario& scenario) { return Simulation(scenario).run(); }
+Outcome simulate(const Scenario& scenario, Tell tell) { return Simulation(scenario, tell).run(); }
 
 }  // namespace weir::sim

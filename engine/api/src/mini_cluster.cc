@@ -61,8 +61,9 @@ Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Confi
 MiniCluster::~MiniCluster() = default;
 
 Result<void> MiniCluster::openTrace(const Configuration& configuration) {
+  trace_ = options_.trace;
   WEIR_ASSIGN(const auto path, configuration.getOptional(kTracePath));
-  if (!path) return {};
+  if (trace_ || !path) return {};
   trace_ = std::make_shared<BarrierTrace>(world_.executor.clock());
   auto writer = BarrierTraceWriter::start(world_, *path, trace_);
   if (writer.has_error()) return writer.error().in(std::string(kTracePath.key));

@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "weir/base/real_file_system.h"
+#include "weir/cli/bench_command.h"
 #include "weir/cli/config_command.h"
 #include "weir/cli/run_command.h"
 #include "weir/cli/trace_command.h"
@@ -145,6 +146,26 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
       ->type_name("FORMAT")
       ->check(outputFormat({"text", "json", "perfetto"}));
 
+  BarrierBenchOptions bench;
+  CLI::App* benchCommand = app.add_subcommand("bench", "Measure this machine: barrier latency.")->group("measure");
+  benchCommand->require_subcommand(1);
+  CLI::App* barrierCommand =
+      benchCommand->add_subcommand("barrier", "How long a barrier takes from one task to the next, beside the least it could take.");
+  barrierCommand->footer(
+      "Examples:\n"
+      "  weir bench barrier                         1 to 4096 channels, idle and under back pressure, aligned and unaligned\n"
+      "  weir bench barrier --channels 16,1024      only these numbers of channels\n"
+      "  weir bench barrier --output json > b.json\n" +
+      std::string(kExitCodes));
+  barrierCommand->add_option("--channels", bench.channels, "Numbers of channels, 1 to 4096.")
+      ->type_name("N,N,...")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4096));
+  barrierCommand->add_option("--milliseconds", bench.milliseconds, "Spent on each line.")->type_name("N")->check(CLI::Range(1, 600'000));
+  barrierCommand->add_flag("--force", bench.force, "Print numbers although the machine is not quiet.");
+  barrierCommand->add_flag("--quiet", bench.quiet, "No progress.");
+  barrierCommand->add_option("--output", output, "text or json.")->type_name("FORMAT")->check(outputFormat());
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {
@@ -157,7 +178,7 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     std::string command = "weir";
     for (const CLI::App* parsed : app.get_subcommands()) command += " " + parsed->get_name();
     const bool isWord = argc > 1 && command == "weir" && argv[1][0] != '-';
-    if (isWord) return usageError(std::string("there is no command '") + argv[1] + "'; run, config and trace are, see weir --help");
+    if (isWord) return usageError(std::string("there is no command '") + argv[1] + "'; run, config, trace and bench are, see weir --help");
     return usageError(std::string(e.what()) + "; see " + command + " --help");
   }
 
@@ -178,6 +199,10 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     trace.format = output == "json" ? Format::kJson : output == "perfetto" ? Format::kPerfetto : Format::kText;
     RealFileSystem files;
     return showTrace(files, trace, std::cout, wantsColour(STDOUT_FILENO));
+  }
+  if (barrierCommand->parsed()) {
+    bench.json = output == "json";
+    return benchBarrier(bench, std::cout, wantsColour(STDOUT_FILENO));
   }
   std::cout << app.help();
   return kExitOk;

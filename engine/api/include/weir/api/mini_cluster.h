@@ -17,6 +17,8 @@ struct MiniClusterOptions {
   int32_t networkSegments = 0;  ///< of each TaskManager; 0: as the network memory's size says
   /// What JobMasters talk to instead of the TaskManager itself: to lose messages or to delay them.
   std::function<std::shared_ptr<TaskExecutorGateway>(std::shared_ptr<TaskExecutor>)> gatewayTo;
+  /// Takes the way of every barrier, instead of the file that weir.trace.path names: without an actor of its own.
+  std::shared_ptr<BarrierTrace> trace{};
 };
 
 /// A JobMaster per job and its TaskManagers in one process, on one executor.
