@@ -197,7 +197,7 @@ class Drawing {
     s_.chaining = !oneIn(4);
     s_.segmentSize = static_cast<uint32_t>(std::vector{64, 64, 64, 100, 256}[below(5)]);
     s_.spareSegments = oneIn(2) ? 0 : static_cast<int32_t>(between(1, 30));
-    s_.taskManagers = oneIn(3) ? 2 : 1;
+    s_.taskManagers = static_cast<int32_t>(between(1, 3));
     s_.bufferTimeoutMs = std::vector<int64_t>{0, -1, 1, between(2, 40)}[below(4)];
     s_.cores = oneIn(4) ? static_cast<int32_t>(between(1, 4)) : 0;
   }

@@ -118,6 +118,9 @@ class Simulation {
         const int32_t subpartitions = data.pattern == DistributionPattern::kAllToAll ? to : (to + from - 1) / from;
         segments += from * LocalBufferPoolOptions::forResultPartition(subpartitions).required;
         segments += to * LocalBufferPoolOptions::forInputGate().required;
+        // Exclusive buffers of channels that may be remote.
+        const int32_t channels = data.pattern == DistributionPattern::kAllToAll ? to * from : std::max(to, from);
+        if (scenario_.taskManagers > 1) segments += channels * NetworkBufferSettings().buffersPerChannel;
       }
       required = std::max(required, segments);
       slots = std::max(slots, slotsNeeded(**graph));

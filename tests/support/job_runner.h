@@ -43,20 +43,27 @@ class JobRunner {
       };
       auto graph = program.getJobGraph("job");
       if (graph.has_error()) return failed(graph.error());
-      auto cluster = MiniCluster::start(world(), program.configuration(), slotsNeeded(**graph));
-      if (cluster.has_error()) return failed(cluster.error());
-      auto master = (*cluster)->submit(*graph, program.configuration());
+      auto started = MiniCluster::start(world(), program.configuration(), slotsNeeded(**graph), cluster);
+      if (started.has_error()) return failed(started.error());
+      MiniCluster& running = **started;
+      auto master = running.submit(*graph, program.configuration());
       if (master.has_error()) {
         failed(master.error());
       } else {
-        if (meanwhile) meanwhile(context, **cluster, **master);
+        if (meanwhile) meanwhile(context, running, **master);
         context.wait(WaitReason::kInputOrMail, {&(*master)->done()});
         result = (*master)->result();
       }
-      (*cluster)->stop(context);
+      running.stop(context);
+      for (const auto& taskManager : running.taskManagers()) lostSegments += taskManager->networkBuffers()->usedSegments();
     });
     return result;
   }
+
+  /// Of the clusters that it starts.
+  MiniClusterOptions cluster;
+  /// Network segments that nobody gave back by the end of a run.
+  int32_t lostSegments = 0;
 
   World world() { return {*executor_, faulty_, log_}; }
   MemoryFileSystem& files() { return files_; }

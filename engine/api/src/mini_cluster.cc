@@ -6,6 +6,7 @@
 #include "weir/config/task_manager_options.h"
 #include "weir/config/weir_options.h"
 #include "weir/checkpoint/default_operator_state_backend.h"
+#include "weir/transport/memory_transport.h"
 
 namespace weir {
 namespace {
@@ -32,7 +33,15 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
   WEIR_ASSIGN(const int32_t backoffMax, c.get(kRequestBackoffMax));
   options.network.requestBackoffInitial = Millis(backoffInitial);
   options.network.requestBackoffMax = Millis(backoffMax);
+  WEIR_ASSIGN(const Duration partitionTimeout, c.get(kPartitionRequestTimeout));
+  options.network.partitionRequestTimeout = partitionTimeout.toMillis();
   return options;
+}
+
+std::shared_ptr<Transport> makeTransport(const Executor& executor) {
+  const bool simulated = executor.name() == "simulated";
+  return std::make_shared<MemoryTransport>(
+      executor.clock(), simulated ? MemoryTransportOptions::simulated(executor.seed()) : MemoryTransportOptions());
 }
 
 }  // namespace
@@ -45,16 +54,16 @@ Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Confi
   WEIR_ASSIGN(const auto slots, configuration.getOptional(kNumberOfTaskSlots));
   cluster->slotsPerTaskManager_ = slots.value_or(std::max(1, (slotsNeeded + taskManagers - 1) / taskManagers));
   WEIR_TRY(cluster->openTrace(configuration));
-  const auto board = std::make_shared<PartitionBoard>();
+  const std::shared_ptr<Transport> transport = forced.transport ? forced.transport : makeTransport(world.executor);
   for (int i = 1; i <= taskManagers; ++i) {
     WEIR_ASSIGN(TaskExecutorOptions options, taskExecutorOptions(configuration, i));
     if (forced.segmentSize > 0) options.segmentSize = forced.segmentSize;
     if (forced.networkSegments > 0) options.networkSegments = forced.networkSegments;
     options.trace = cluster->trace_;
-    WEIR_ASSIGN(auto taskManager, TaskExecutor::create(world, std::move(options), board));
+    WEIR_ASSIGN(auto taskManager, TaskExecutor::create(world, std::move(options), transport));
     cluster->taskManagers_.push_back(std::move(taskManager));
   }
-  for (auto& taskManager : cluster->taskManagers_) taskManager->start();
+  for (auto& taskManager : cluster->taskManagers_) WEIR_TRY(taskManager->start());
   return cluster;
 }
 

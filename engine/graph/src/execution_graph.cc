@@ -165,9 +165,10 @@ void ExecutionGraph::logTransition(const ExecutionVertex& task, ExecutionState f
   }
 }
 
-void ExecutionGraph::assignSlot(int32_t task, const AllocationID& allocation, std::string location) {
+void ExecutionGraph::assignSlot(int32_t task, const AllocationID& allocation, std::string location, std::string taskManager) {
   tasks_[task].current.allocation = allocation;
   tasks_[task].current.location = std::move(location);
+  tasks_[task].current.taskManager = std::move(taskManager);
 }
 
 void ExecutionGraph::assignRestore(int32_t task, int64_t checkpointId, std::shared_ptr<const TaskStateSnapshot> state) {
@@ -188,7 +189,7 @@ void ExecutionGraph::startNextAttempt(int32_t index) {
   task.prior.push_back(std::move(task.current));
   if (task.prior.size() > maxPriorAttempts_) task.prior.pop_front();
   task.current = std::move(next);
-  for (const int32_t set : graph_->vertex(task.vertex).outputs) allProducers_[set] = nullptr;
+  for (const int32_t set : graph_->vertex(task.vertex).outputs) allProducers_[set] = {};
 }
 
 ResultPartitionID ExecutionGraph::partitionOf(const IntermediateDataSet& set, int32_t producerSubtask) const {
@@ -210,15 +211,25 @@ InputGateDeployment ExecutionGraph::gateOf(const ExecutionVertex& task, int32_t 
   const int32_t producers = graph_->vertex(set.producer).parallelism, consumers = graph_->vertex(set.consumer).parallelism;
   const auto read = consumedBy(set.pattern, producers, consumers, task.subtask);
   const bool shared = set.pattern == DistributionPattern::kAllToAll;
-  auto channels = shared ? allProducers_[index] : nullptr;
-  if (!channels) {
-    std::vector<ResultPartitionID> partitions;
-    partitions.reserve(read.producers);
-    for (int32_t p = 0; p < read.producers; ++p) partitions.push_back(partitionOf(set, read.firstProducer + p));
-    channels = std::make_shared<const std::vector<ResultPartitionID>>(std::move(partitions));
-    if (shared) allProducers_[index] = channels;
+  Producers from = shared ? allProducers_[index] : Producers();
+  if (!from.partitions) {
+    from = producersOf(set, read.firstProducer, read.producers);
+    if (shared) allProducers_[index] = from;
   }
-  return {set.id, std::move(channels), read.subpartition};
+  return {set.id, std::move(from.partitions), read.subpartition, std::move(from.taskManagers)};
+}
+
+ExecutionGraph::Producers ExecutionGraph::producersOf(const IntermediateDataSet& set, int32_t first, int32_t count) const {
+  std::vector<ResultPartitionID> partitions;
+  std::vector<std::string> taskManagers;
+  partitions.reserve(count);
+  taskManagers.reserve(count);
+  for (int32_t p = first; p < first + count; ++p) {
+    partitions.push_back(partitionOf(set, p));
+    taskManagers.push_back(tasks_[taskOf(set.producer, p)].current.taskManager);
+  }
+  return {std::make_shared<const std::vector<ResultPartitionID>>(std::move(partitions)),
+          std::make_shared<const std::vector<std::string>>(std::move(taskManagers))};
 }
 
 TaskDeployment ExecutionGraph::deploymentOf(int32_t index) {

@@ -101,7 +101,7 @@ void Scheduler::deploy(const std::vector<int32_t>& tasks) {
   for (const int32_t task : tasks) {
     if (graph_.task(task).current.state != S::kScheduled) continue;
     const Slot& slot = places_[task];
-    graph_.assignSlot(task, slot.allocation, slot.gateway->location());
+    graph_.assignSlot(task, slot.allocation, slot.gateway->location(), slot.taskManager);
     graph_.transition(task, S::kDeploying);
     deployed.push_back(task);
   }

@@ -15,6 +15,10 @@ void LocalTaskNetwork::dropPools() {
   for (const auto& pool : pools_)
     if (pool) pool->lazyDestroy();
   pools_.clear();
+  for (RemoteChannels& remote : remote_) {
+    if (remote.exclusive) remote.exclusive->lazyDestroy();
+    remote.exclusive = nullptr;
+  }
 }
 
 Result<void> LocalTaskNetwork::makePool(const LocalBufferPoolOptions& options) {
@@ -27,9 +31,20 @@ void LocalTaskNetwork::reserve(const TaskEnvironment& environment) {
   reserved_ = [&]() -> Result<void> {
     for (const auto& partition : environment.partitions)
       WEIR_TRY(makePool(LocalBufferPoolOptions::forResultPartition(partition->subpartitionCount(), options_.buffers)));
-    for (size_t i = 0; i < environment.gates.size(); ++i) WEIR_TRY(makePool(LocalBufferPoolOptions::forInputGate(options_.buffers)));
+    for (size_t i = 0; i < environment.gates.size(); ++i) {
+      WEIR_TRY(makePool(LocalBufferPoolOptions::forInputGate(options_.buffers)));
+      WEIR_TRY(makeExclusivePool(remote_[i]));
+    }
     return {};
   }();
+}
+
+Result<void> LocalTaskNetwork::makeExclusivePool(RemoteChannels& remote) {
+  const int32_t exclusive = static_cast<int32_t>(remote.channels.size()) * options_.buffers.buffersPerChannel;
+  if (exclusive == 0) return {};
+  // A pool that requires exactly these: so they are set aside like everything else that the task requires.
+  WEIR_ASSIGN(remote.exclusive, buffers_->createBufferPool({.required = exclusive, .max = exclusive}));
+  return {};
 }
 
 void LocalTaskNetwork::setUp(TaskEnvironment& environment, ExecutionContext& context) {
@@ -40,8 +55,16 @@ void LocalTaskNetwork::setUp(TaskEnvironment& environment, ExecutionContext& con
     board_->add(partition);
   }
   for (const auto& gate : environment.gates) {
-    if (const auto result = gate->setup(context, std::move(*pool++)); result.has_error()) throwIo(result.error());
+    const std::shared_ptr<LocalBufferPool> floating = std::move(*pool++);
+    if (const auto result = gate->setup(context, floating); result.has_error()) throwIo(result.error());
+    setUpRemote(remote_[static_cast<size_t>(gate->gateIndex())], floating, context);
   }
+}
+
+void LocalTaskNetwork::setUpRemote(RemoteChannels& remote, const std::shared_ptr<LocalBufferPool>& floating, ExecutionContext& context) {
+  if (remote.exclusive)
+    if (const auto secured = remote.exclusive->awaitSecured(context); secured.has_error()) throwIo(secured.error());
+  for (RemoteInputChannel* channel : remote.channels) channel->setup(remote.exclusive, options_.buffers.buffersPerChannel, floating);
 }
 
 void LocalTaskNetwork::awaitBuffers(TaskEnvironment& environment, ExecutionContext& context) {
@@ -52,7 +75,8 @@ void LocalTaskNetwork::awaitBuffers(TaskEnvironment& environment, ExecutionConte
 void LocalTaskNetwork::requestPartitions(InputGate& gate, ExecutionContext& context) {
   std::vector<ResultPartitionID> partitions;
   partitions.reserve(gate.numberOfChannels());
-  for (int32_t i = 0; i < gate.numberOfChannels(); ++i) partitions.push_back(gate.channel(i).descriptor().partition);
+  for (int32_t i = 0; i < gate.numberOfChannels(); ++i)
+    if (gate.channel(i).isLocal()) partitions.push_back(gate.channel(i).descriptor().partition);
   board_->await(context, partitions, Deadline::work(context.clock().monotonic() + options_.partitionTimeout));
   // Nearly always one round: a partition that was there may be gone again, and one that did not come is asked for until time is up.
   while (const auto pause = gate.requestPartitions()) {
@@ -74,7 +98,7 @@ void LocalTaskNetwork::release(TaskEnvironment& environment, std::shared_ptr<con
 }
 
 std::vector<std::shared_ptr<ResultPartition>> LocalTaskNetwork::partitionsOf(const TaskDeployment& deployment,
-                                                                             const std::string& taskName) {
+                                                                             const std::string& taskName) const {
   std::vector<std::shared_ptr<ResultPartition>> partitions;
   for (const ResultPartitionDeployment& output : deployment.outputs) {
     ResultPartitionDescriptor descriptor;
@@ -82,6 +106,7 @@ std::vector<std::shared_ptr<ResultPartition>> LocalTaskNetwork::partitionsOf(con
     descriptor.owningTask = taskName;
     descriptor.partitionIndex = static_cast<int32_t>(partitions.size());
     descriptor.subpartitions = output.subpartitions;
+    descriptor.forwardsEmptyBuffers = options_.buffers.buffersPerChannel == 0;
     partitions.push_back(ResultPartition::create(std::move(descriptor)));
   }
   return partitions;
@@ -89,8 +114,10 @@ std::vector<std::shared_ptr<ResultPartition>> LocalTaskNetwork::partitionsOf(con
 
 std::vector<std::unique_ptr<SingleInputGate>> LocalTaskNetwork::gatesOf(const TaskDeployment& deployment,
                                                                         const std::string& taskName,
-                                                                        ChannelStateWriter* inFlight) const {
+                                                                        const std::shared_ptr<ChannelStateWriter>& writer) {
   std::vector<std::unique_ptr<SingleInputGate>> gates;
+  Random ids(seed_, "input channels of " + deployment.attempt.toString());
+  remote_.assign(deployment.inputs.size(), {});
   for (const InputGateDeployment& input : deployment.inputs) {
     const auto index = static_cast<int32_t>(gates.size());
     auto gate = std::make_unique<SingleInputGate>(taskName, index);
@@ -103,12 +130,24 @@ std::vector<std::unique_ptr<SingleInputGate>> LocalTaskNetwork::gatesOf(const Ta
       descriptor.subpartition = static_cast<uint32_t>(input.subpartition);
       descriptor.initialBackoff = options_.requestBackoffInitial;
       descriptor.maxBackoff = options_.requestBackoffMax;
-      channels.push_back(std::make_unique<LocalInputChannel>(std::move(descriptor), board_->manager(), inFlight));
+      const std::string& producer = input.taskManagers ? (*input.taskManagers)[channels.size()] : connections_->self();
+      channels.push_back(makeChannel(std::move(descriptor), producer, ids, writer));
     }
     gate->setInputChannels(std::move(channels));
     gates.push_back(std::move(gate));
   }
   return gates;
+}
+
+std::unique_ptr<InputChannel> LocalTaskNetwork::makeChannel(InputChannelDescriptor descriptor, const std::string& producer, Random& ids,
+                                                            const std::shared_ptr<ChannelStateWriter>& writer) {
+  if (producer == connections_->self()) return std::make_unique<LocalInputChannel>(std::move(descriptor), board_->manager(), writer.get());
+  const auto gate = static_cast<size_t>(descriptor.info.gate);
+  auto channel = std::make_unique<RemoteInputChannel>(
+      std::move(descriptor), RemoteInputChannel::Remote{producer, InputChannelID::random(ids), options_.partitionRequestTimeout},
+      connections_, writer);
+  remote_[gate].channels.push_back(channel.get());
+  return channel;
 }
 
 }  // namespace weir

@@ -27,16 +27,20 @@ class TaskExecutor::Responder final : public CheckpointResponder {
 };
 
 Result<std::shared_ptr<TaskExecutor>> TaskExecutor::create(World world, TaskExecutorOptions options,
-                                                           std::shared_ptr<PartitionBoard> board) {
+                                                           std::shared_ptr<Transport> transport) {
   WEIR_ASSIGN(auto buffers, NetworkBufferPool::create(options.networkSegments, options.segmentSize));
-  return std::shared_ptr<TaskExecutor>(new TaskExecutor(world, std::move(options), std::move(board), std::move(buffers)));
+  return std::shared_ptr<TaskExecutor>(new TaskExecutor(world, std::move(options), std::move(transport), std::move(buffers)));
 }
 
-TaskExecutor::TaskExecutor(World world, TaskExecutorOptions options, std::shared_ptr<PartitionBoard> board,
+TaskExecutor::TaskExecutor(World world, TaskExecutorOptions options, std::shared_ptr<Transport> transport,
                            std::shared_ptr<NetworkBufferPool> buffers)
     : world_(world), options_(std::move(options)), clock_(options_.clock ? *options_.clock : world.executor.clock()),
       log_(world.log, "org.apache.flink.runtime.taskexecutor.TaskExecutor"),
-      taskLog_(world.log, "org.apache.flink.runtime.taskmanager.Task"), board_(std::move(board)), buffers_(std::move(buffers)),
+      taskLog_(world.log, "org.apache.flink.runtime.taskmanager.Task"), board_(std::make_shared<PartitionBoard>()),
+      buffers_(std::move(buffers)),
+      connections_(std::make_shared<ConnectionManager>(
+          world.executor, std::move(transport), board_->manager(),
+          ConnectionManagerOptions{options_.id, options_.network.partitionRequestTimeout, options_.clock, options_.process})),
       flusher_(std::make_shared<OutputFlusher>()), snapshots_(std::make_shared<SnapshotWorkerPool>()) {}
 
 TaskExecutor::~TaskExecutor() = default;
@@ -45,11 +49,13 @@ ActorOptions TaskExecutor::actorOptions(std::string name) const {
   return {.name = std::move(name), .clock = options_.clock, .process = options_.process};
 }
 
-void TaskExecutor::start() {
+Result<void> TaskExecutor::start() {
+  WEIR_TRY(connections_->start());
   flusher_->start(world_.executor, actorOptions("output flusher " + options_.id));
   snapshots_->start(world_.executor, actorOptions("snapshot worker " + options_.id), options_.snapshotWorkers, shared_from_this());
   world_.executor.spawn(actorOptions("task executor " + options_.id),
                         [self = shared_from_this()](ExecutionContext& context) { self->run(context); });
+  return {};
 }
 
 void TaskExecutor::run(ExecutionContext& context) {
@@ -75,7 +81,8 @@ void TaskExecutor::stop() {
 }
 
 void TaskExecutor::stopWhenIdle() {
-  if (stopping_ && tasks_.empty()) loop_.stop();
+  if (!stopping_ || !tasks_.empty() || std::exchange(disconnecting_, true)) return;
+  connections_->stop([self = shared_from_this()] { self->post("disconnected", [&loop = self->loop_] { loop.stop(); }); });
 }
 
 void TaskExecutor::connectJob(JobConnection connection) {
@@ -140,7 +147,7 @@ std::string TaskExecutor::refusal(const Job& job, const TaskDeployment& d) const
 }
 
 std::shared_ptr<Task> TaskExecutor::makeTask(const Job& job, TaskDeployment d) {
-  auto network = std::make_unique<LocalTaskNetwork>(board_, buffers_, options_.network);
+  auto network = std::make_unique<LocalTaskNetwork>(board_, connections_, buffers_, options_.network, world_.executor.seed());
   auto environment = std::make_unique<TaskEnvironment>(TaskEnvironment{.world = world_,
                                                                        .responder = *job.responder,
                                                                        .snapshotWorkers = *snapshots_,
@@ -159,12 +166,12 @@ std::shared_ptr<Task> TaskExecutor::makeTask(const Job& job, TaskDeployment d) {
                                                                        .restore = d.restore});
   if (options_.trace) environment->trace = options_.trace->tracer(options_.id, environment->taskName());
   if (job.connection.createChannelStateWriter) environment->channelStateWriter = job.connection.createChannelStateWriter(*environment);
-  environment->partitions = LocalTaskNetwork::partitionsOf(d, environment->taskName());
+  environment->partitions = network->partitionsOf(d, environment->taskName());
   for (const auto& partition : environment->partitions) {
     partition->setTrace(environment->trace);
     partition->setChannelStateWriter(environment->channelStateWriter);
   }
-  environment->gates = network->gatesOf(d, environment->taskName(), environment->channelStateWriter.get());
+  environment->gates = network->gatesOf(d, environment->taskName(), environment->channelStateWriter);
   network->reserve(*environment);
   TaskStateListener& listener = *this;
   const JobGraph& graph = *job.connection.graph;

@@ -177,7 +177,7 @@ bool PipelinedSubpartition::resumeConsumption() {
 
 bool PipelinedSubpartition::isAvailable(bool hasCredit) const {
   Lock lock(mutex_);
-  if (hasCredit) return isDataAvailable();
+  if (hasCredit) return isDataAvailable() || queue_.hasPriority();
   return !queue_.empty() && isEvent(queue_.front().dataType());
 }
 
@@ -259,6 +259,10 @@ void PipelinedSubpartition::setDesiredBufferSize(int32_t size) {
 bool PipelinedSubpartition::isReleased() const {
   Lock lock(mutex_);
   return released_;
+}
+bool PipelinedSubpartition::hasReader() const {
+  Lock lock(mutex_);
+  return reader_.queue != nullptr;
 }
 bool PipelinedSubpartition::isFinished() const {
   Lock lock(mutex_);

@@ -7,6 +7,12 @@ namespace weir {
 ReadyQueue::ReadyQueue(uint32_t channels, std::shared_ptr<GateSignals> signals, std::function<void()> onNonEmpty)
     : queued_(channels, 0), signals_(std::move(signals)), onNonEmpty_(std::move(onNonEmpty)) {}
 
+uint32_t ReadyQueue::addChannel() {
+  Lock lock(mutex_);
+  queued_.push_back(0);
+  return static_cast<uint32_t>(queued_.size()) - 1;
+}
+
 void ReadyQueue::add(std::span<const uint32_t> channels) {
   Lock lock(mutex_);
   if (closed_) return;

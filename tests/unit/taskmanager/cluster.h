@@ -22,6 +22,7 @@
 #include "weir/operators/source.h"
 #include "weir/operators/stateless.h"
 #include "weir/taskmanager/task_executor.h"
+#include "weir/transport/memory_transport.h"
 
 // A small job of real operators on real TaskManagers under a JobMaster.
 namespace weir::tmtest {
@@ -121,7 +122,7 @@ class Cluster {
     executor_.run("test", [&](ExecutionContext& ctx) {
       context = &ctx;
       World world{executor_, files, log};
-      board = std::make_shared<PartitionBoard>();
+      transport = std::make_shared<MemoryTransport>(executor_.clock());
       std::shared_ptr<FsCheckpointStorage> storage;
       JobMaster::CheckpointingFactory checkpointing;
       TaskSettings settings;
@@ -141,9 +142,9 @@ class Cluster {
         TaskExecutorOptions options = tmOptions;
         options.id = "tm" + std::to_string(i);
         options.location = options.id + " @ localhost (dataPort=1)";
-        auto tm = TaskExecutor::create(world, options, board);
+        auto tm = TaskExecutor::create(world, options, transport);
         ASSERT_FALSE(tm.has_error()) << tm.error().message;
-        (*tm)->start();
+        ASSERT_FALSE((*tm)->start().has_error());
         (*tm)->connectJob({.job = job, .graph = graph, .jobMaster = master, .settings = settings, .storage = storage,
                            .createOperatorState = [] { return std::make_unique<DefaultOperatorStateBackend>(); },
                            .createChannelStateWriter = createChannelStateWriter});
@@ -156,8 +157,8 @@ class Cluster {
       await(master->done());
       for (const auto& tm : tms) tm->stop();
       for (const auto& tm : tms) await(tm->done());
-      leftPartitions = board->manager()->size();
-      leftAwaited = board->awaited();
+      for (const auto& tm : tms) leftPartitions += tm->partitions()->manager()->size();
+      for (const auto& tm : tms) leftAwaited += tm->partitions()->awaited() + tm->partitions()->manager()->awaited();
       for (const auto& tm : tms) usedSegments += tm->networkBuffers()->usedSegments();
       tms.clear();
       master = nullptr;
@@ -218,7 +219,7 @@ class Cluster {
   std::function<std::shared_ptr<ChannelStateWriter>(const TaskEnvironment&)> createChannelStateWriter;
   int taskManagers = 2;
   int32_t slots = 8;
-  std::shared_ptr<PartitionBoard> board;
+  std::shared_ptr<MemoryTransport> transport;
   std::shared_ptr<JobMaster> master;
   std::vector<std::shared_ptr<TaskExecutor>> tms;
   ExecutionContext* context = nullptr;

@@ -19,6 +19,8 @@ struct MiniClusterOptions {
   std::function<std::shared_ptr<TaskExecutorGateway>(std::shared_ptr<TaskExecutor>)> gatewayTo;
   /// Takes the way of every barrier, instead of the file that weir.trace.path names: without an actor of its own.
   std::shared_ptr<BarrierTrace> trace{};
+  /// What connects the TaskManagers; null: memory, with delays drawn from the seed under simulation.
+  std::shared_ptr<Transport> transport{};
 };
 
 /// A JobMaster per job and its TaskManagers in one process, on one executor.

@@ -21,6 +21,7 @@ struct Execution {
   std::array<int64_t, 9> timestampsMs{};       ///< when each state was entered, epoch milliseconds; 0: never
   std::shared_ptr<const Throwable> failure;    ///< with kFailed
   std::string location;                        ///< `tm1 @ localhost (dataPort=43433)`; empty before a slot was assigned
+  std::string taskManager;                     ///< `tm1`
   AllocationID allocation;
   int64_t restoreCheckpointId = 0;             ///< 0: nothing was restored
   std::shared_ptr<const TaskStateSnapshot> restore;
@@ -84,11 +85,11 @@ class ExecutionGraph {
   /// Moves the current attempt to `to`, logs and notifies. False, without effect, where the state machine has no such step: a late or
   /// repeated message.
   bool transition(int32_t task, ExecutionState to, std::shared_ptr<const Throwable> failure = nullptr);
-  void assignSlot(int32_t task, const AllocationID& allocation, std::string location);
+  void assignSlot(int32_t task, const AllocationID& allocation, std::string location, std::string taskManager = "");
   void assignRestore(int32_t task, int64_t checkpointId, std::shared_ptr<const TaskStateSnapshot> state);
   /// The next attempt of the task, in CREATED. Requires: the current one is terminal.
   void startNextAttempt(int32_t task);
-  /// What the TaskManager needs to run the current attempt.
+  /// What the TaskManager needs to run the current attempt. Requires: the producers of its inputs have their slots.
   TaskDeployment deploymentOf(int32_t task);
 
   JobStatus status() const { return status_; }
@@ -119,8 +120,14 @@ class ExecutionGraph {
   std::array<int32_t, 9> counts_{};
   JobStatus status_ = JobStatus::kCreated;
   std::array<int64_t, 9> statusTimestampsMs_{};
+  /// Who produces for a gate, channel by channel, and where.
+  struct Producers {
+    std::shared_ptr<const std::vector<ResultPartitionID>> partitions;
+    std::shared_ptr<const std::vector<std::string>> taskManagers;
+  };
+  Producers producersOf(const IntermediateDataSet& set, int32_t first, int32_t count) const;
   /// By data set: all producers of an all-to-all edge as the consumers' channels, shared by them all. Null after a producer restarted.
-  std::vector<std::shared_ptr<const std::vector<ResultPartitionID>>> allProducers_;
+  std::vector<Producers> allProducers_;
 };
 
 }  // namespace weir

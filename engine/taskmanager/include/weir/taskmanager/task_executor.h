@@ -56,12 +56,13 @@ struct JobConnection {
 /// Errors: a deployment that cannot be carried out is reported as FAILED. A task that does not end after it was cancelled ends the process.
 class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener, public std::enable_shared_from_this<TaskExecutor> {
  public:
-  /// `board` is shared by all TaskManagers whose tasks read each other in memory. An error where there is no network memory.
-  static Result<std::shared_ptr<TaskExecutor>> create(World world, TaskExecutorOptions options, std::shared_ptr<PartitionBoard> board);
+  /// `transport` connects it with the others by their ids. An error where there is no network memory.
+  static Result<std::shared_ptr<TaskExecutor>> create(World world, TaskExecutorOptions options, std::shared_ptr<Transport> transport);
   ~TaskExecutor() override;
 
-  void start();
-  /// Cancels what still runs and ends; done() is set then.
+  /// An error where another TaskManager has its id.
+  Result<void> start();
+  /// Cancels what still runs, closes its connections and ends; done() is set then.
   void stop();
   Signal& done() { return done_; }
   void connectJob(JobConnection job);
@@ -81,6 +82,7 @@ class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener
   std::shared_ptr<Reply<std::vector<std::shared_ptr<Task>>>> requestTasks();
   const std::string& id() const { return options_.id; }
   const std::shared_ptr<NetworkBufferPool>& networkBuffers() const { return buffers_; }
+  const std::shared_ptr<PartitionBoard>& partitions() const { return board_; }
 
  private:
   class Responder;
@@ -97,7 +99,7 @@ class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener
     ActorLoop::TimerId watch;
   };
 
-  TaskExecutor(World world, TaskExecutorOptions options, std::shared_ptr<PartitionBoard> board, std::shared_ptr<NetworkBufferPool> buffers);
+  TaskExecutor(World world, TaskExecutorOptions options, std::shared_ptr<Transport> transport, std::shared_ptr<NetworkBufferPool> buffers);
   void run(ExecutionContext& context);
   bool post(const char* what, std::function<void()> body) { return loop_.post({what, std::move(body)}); }
   ActorOptions actorOptions(std::string name) const;
@@ -122,6 +124,7 @@ class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener
   Logger log_, taskLog_;
   const std::shared_ptr<PartitionBoard> board_;
   const std::shared_ptr<NetworkBufferPool> buffers_;
+  const std::shared_ptr<ConnectionManager> connections_;
   const std::shared_ptr<OutputFlusher> flusher_;
   const std::shared_ptr<SnapshotWorkerPool> snapshots_;
   ActorLoop loop_;
@@ -131,7 +134,7 @@ class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener
   std::map<ExecutionAttemptID, Running> tasks_;
   /// Snapshots may be written after their job was disconnected: who they answer to stays.
   std::vector<std::shared_ptr<Responder>> responders_;
-  bool stopping_ = false;
+  bool stopping_ = false, disconnecting_ = false;
   Signal done_{"task executor"};
 };
 

@@ -27,6 +27,8 @@ struct InputGateDeployment {
   /// Producer of each channel, in channel order. Shared: all consumers of an all-to-all edge read the same partitions.
   std::shared_ptr<const std::vector<ResultPartitionID>> channels;
   int32_t subpartition = 0;                 ///< which subpartition of each of them
+  /// The TaskManager of each producer, by id; shared as the channels are. Null: they run where the consumer does. Flink: ShuffleDescriptor.
+  std::shared_ptr<const std::vector<std::string>> taskManagers{};
 };
 
 /// Everything a TaskManager needs to run one attempt, besides the job graph, which every process rebuilds from the job's entry point and

@@ -27,6 +27,10 @@ class ChannelStatePersister {
   /// The checkpoint id, if `buffer` is a barrier or announces one; an obsolete barrier changes nothing.
   std::optional<int64_t> checkForBarrier(const Buffer& buffer);
   bool hasBarrierReceived() const { return status_ == Status::kBarrierReceived; }
+  /// The checkpoint that waits for its barrier: what arrives now belongs to it. For who stores the data itself.
+  std::optional<int64_t> pendingCheckpoint() const {
+    return status_ == Status::kBarrierPending ? std::optional(lastSeenBarrier_) : std::nullopt;
+  }
 
  private:
   enum class Status : uint8_t { kCompleted, kBarrierPending, kBarrierReceived };

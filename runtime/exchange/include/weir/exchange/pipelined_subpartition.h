@@ -86,6 +86,7 @@ class PipelinedSubpartition {
   static constexpr int32_t kPrefetchAhead = 6;
 
   bool isReleased() const;
+  bool hasReader() const;
   bool isFinished() const;
   bool isBlocked() const;
   int32_t desiredBufferSize() const;

@@ -37,6 +37,8 @@ class ReadyQueue {
   explicit ReadyQueue(uint32_t channels, std::shared_ptr<GateSignals> signals = std::make_shared<GateSignals>(),
                       std::function<void()> onNonEmpty = nullptr);
 
+  /// One channel more, for readers that come and go; its number. By the reader.
+  uint32_t addChannel();
   void add(std::span<const uint32_t> channels);
   void add(uint32_t channel) { add({&channel, 1}); }
   void addPriority(uint32_t channel, int32_t sequenceNumber, bool forced = false);

@@ -188,6 +188,7 @@ class PipelinedSubpartitionView {
   }
   void acknowledgeAllDataProcessed() { partition_->onSubpartitionAllDataProcessed(); }
   bool isAvailable(bool hasCredit) const { return subpartition_->isAvailable(hasCredit); }
+  bool isBlocked() const { return subpartition_->isBlocked(); }
   int32_t backlog() const { return subpartition_->backlog(); }
   void notifyNewBufferSize(int32_t size) { subpartition_->setDesiredBufferSize(size); }
   int32_t queueLength() const { return subpartition_->queueLength(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -22,12 +23,24 @@ class ResultPartitionManager final : public PartitionConsumedListener, public st
   void releasePartition(const ResultPartitionID& id, std::shared_ptr<const Throwable> cause = nullptr);
   void onConsumedPartition(const ResultPartitionID& id) override { releasePartition(id); }
   size_t size() const;
+
+  /// Who waits for a partition that is not there yet. Flink: PartitionRequestListener.
+  using Listener = std::function<void()>;
+  /// The partition; or null, and then `listener` is called once it is registered: by whoever registers it, with no lock held. `number` is
+  /// the listener's, for forget().
+  std::shared_ptr<ResultPartition> findOrListen(const ResultPartitionID& id, Listener listener, uint64_t& number);
+  /// May still be called once, if it is just being told.
+  void forget(const ResultPartitionID& id, uint64_t number);
+  /// Partitions that somebody waits for.
+  size_t awaited() const;
   /// Releases everything; later registrations are refused as a bug.
   void shutdown();
 
  private:
   mutable Mutex mutex_;
   std::map<ResultPartitionID, std::shared_ptr<ResultPartition>> partitions_;
+  std::map<ResultPartitionID, std::map<uint64_t, Listener>> listeners_;  ///< in the order in which they came
+  uint64_t lastListener_ = 0;
   bool shutdown_ = false;
 };
 

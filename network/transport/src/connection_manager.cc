@@ -1,0 +1,88 @@
+#include "weir/transport/connection_manager.h"
+
+namespace weir {
+
+ConnectionManager::ConnectionManager(Executor& executor, std::shared_ptr<Transport> transport,
+                                     std::shared_ptr<ResultPartitionManager> partitions, ConnectionManagerOptions options)
+    : executor_(executor), transport_(std::move(transport)), partitions_(std::move(partitions)), options_(std::move(options)) {}
+
+Result<void> ConnectionManager::start() {
+  return transport_->listen(options_.self, [weak = weak_from_this()](const std::string& peer) -> ConnectionEnd {
+    const auto self = weak.lock();
+    const Clock* clock = self && self->options_.clock ? self->options_.clock : nullptr;
+    if (!self) {
+      // Nobody serves it: the connection finds a loop that has stopped, and closes.
+      auto loop = std::make_shared<ActorLoop>();
+      loop->stop();
+      return {std::move(loop), nullptr};
+    }
+    auto server = PartitionRequestServer::create(self->partitions_, clock ? *clock : self->executor_.clock(),
+                                                 self->options_.partitionRequestTimeout);
+    self->spawn("data server " + self->options_.self + " for " + peer, server->loop(), [server] { server->stop(); });
+    return {server->loop(), server};
+  });
+}
+
+std::shared_ptr<PartitionRequestClient> ConnectionManager::clientTo(const std::string& peer) {
+  std::shared_ptr<PartitionRequestClient> client, broken;
+  {
+    Lock lock(mutex_);
+    std::shared_ptr<PartitionRequestClient>& known = clients_[peer];
+    if (known && !known->isClosed()) return known;
+    broken = std::exchange(known, std::make_shared<PartitionRequestClient>(peer));
+    client = known;
+  }
+  if (broken) broken->stop();
+  spawn("data client " + options_.self + " to " + peer, client->loop(), [client] { client->stop(); });
+  transport_->connect(options_.self, peer, {client->loop(), client});
+  return client;
+}
+
+void ConnectionManager::spawn(const std::string& name, std::shared_ptr<ActorLoop> loop, std::function<void()> stopEnd) {
+  uint64_t number;
+  bool late;
+  {
+    Lock lock(mutex_);
+    number = ++made_;
+    late = stopping_;
+    ends_[number] = stopEnd;
+  }
+  ActorOptions options{.name = fmt::format("{} ({})", name, number), .clock = options_.clock, .process = options_.process};
+  executor_.spawn(std::move(options), [self = shared_from_this(), loop = std::move(loop), number](ExecutionContext& context) {
+    struct Gone {
+      ConnectionManager& manager;
+      uint64_t number;
+      ~Gone() { manager.onEndGone(number); }
+    } gone{*self, number};
+    loop->run(context);
+  });
+  if (late) stopEnd();
+}
+
+void ConnectionManager::stop(std::function<void()> onStopped) {
+  transport_->unlisten(options_.self);
+  std::map<uint64_t, std::function<void()>> ends;
+  std::map<std::string, std::shared_ptr<PartitionRequestClient>> clients;
+  {
+    Lock lock(mutex_);
+    stopping_ = true;
+    ends = ends_;
+    clients.swap(clients_);
+    if (!ends.empty()) onStopped_ = std::move(onStopped);
+  }
+  if (ends.empty()) return onStopped();
+  for (const auto& [number, stopEnd] : ends) stopEnd();
+}
+
+void ConnectionManager::onEndGone(uint64_t number) {
+  std::function<void()> dropped, onStopped;
+  {
+    Lock lock(mutex_);
+    if (auto end = ends_.extract(number)) dropped = std::move(end.mapped());
+    if (stopping_ && ends_.empty()) onStopped = std::exchange(onStopped_, nullptr);
+  }
+  dropped = nullptr;
+  if (onStopped) onStopped();
+}
+
+}  // namespace weir

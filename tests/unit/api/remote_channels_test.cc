@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/job_runner.h"
+#include "weir/operators/transactional_collect_sink.h"
+#include "weir/transport/memory_transport.h"
+
+namespace weir {
+namespace {
+
+using Pair = std::pair<int64_t, int64_t>;
+using Store = TransactionalCollectResult<Pair>;
+
+/// A keyed job whose tasks run in one TaskManager or in several: who reads from another one does so over a connection.
+class OverTaskManagers : public testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<Executor> executor() const {
+    const std::string name = GetParam();
+    return name == "threads" ? JobRunner::threads() : name == "pool" ? JobRunner::pool() : JobRunner::simulated(11);
+  }
+  StreamExecutionEnvironment program(int taskManagers, const std::shared_ptr<Store>& store,
+                                     double perSecond = StreamExecutionEnvironment::kUnlimited) const {
+    StreamExecutionEnvironment env;
+    env.setParallelism(4)
+        .configure("minicluster.number-of-taskmanagers", std::to_string(taskManagers))
+        .configure("execution.checkpointing.interval", "20 ms")
+        .configure("restart-strategy.type", "fixed-delay")
+        .configure("restart-strategy.fixed-delay.attempts", "1000")
+        .configure("restart-strategy.fixed-delay.delay", "0 ms");
+    env.fromGenerator(kRecords, [](int64_t i) { return Pair((i + 1) % 10, i + 1); }, perSecond)
+        .keyBy([](const Pair& p) { return p.first; })
+        .reduce([](const Pair& a, const Pair& b) { return Pair(a.first, a.second + b.second); })
+        .sinkTo("collect", Batching::kBatches, TransactionalCollectSink<Pair>(store));
+    return env;
+  }
+  /// The latest sum of each key is its largest.
+  static std::map<int64_t, int64_t> sumsOf(const Store& store) {
+    std::map<int64_t, int64_t> sums;
+    for (const auto& [key, sum] : store.values()) sums[key] = std::max(sums[key], sum);
+    return sums;
+  }
+  static std::map<int64_t, int64_t> expected() {
+    std::map<int64_t, int64_t> sums;
+    for (int64_t x = 1; x <= kRecords; ++x) sums[x % 10] += x;
+    return sums;
+  }
+  static constexpr int64_t kRecords = 5000;
+};
+INSTANTIATE_TEST_SUITE_P(All, OverTaskManagers, testing::Values("threads", "pool", "simulated"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(OverTaskManagers, AJobGivesTheSameAsInOne) {
+  for (const int taskManagers : {1, 2, 3}) {
+    JobRunner runner(executor());
+    const auto store = std::make_shared<Store>();
+    const JobResult result = runner.run(program(taskManagers, store));
+    ASSERT_EQ(result.status, JobStatus::kFinished) << (result.failure ? result.failure->trace() : "");
+    EXPECT_EQ(store->values().size(), static_cast<size_t>(kRecords)) << "each record once";
+    EXPECT_EQ(sumsOf(*store), expected()) << taskManagers << " TaskManagers";
+    EXPECT_EQ(runner.lostSegments, 0);
+  }
+}
+
+TEST_P(OverTaskManagers, AJobRecoversFromALostConnection) {
+  JobRunner runner(executor());
+  const auto store = std::make_shared<Store>();
+  const auto transport = std::make_shared<MemoryTransport>(runner.executor().clock());
+  runner.cluster.transport = transport;
+  const JobResult result = runner.run(program(2, store, 10'000), [&](ExecutionContext& context, MiniCluster&, JobMaster& master) {
+    while (transport->openConnections() == 0 && !master.done().isSet())
+      context.wait(WaitReason::kInputOrMail, {&master.done()}, Deadline::work(context.clock().monotonic() + Millis(1)));
+    context.wait(WaitReason::kInputOrMail, {&master.done()}, Deadline::work(context.clock().monotonic() + Millis(50)));
+    transport->cut("tm2");
+  });
+  ASSERT_EQ(result.status, JobStatus::kFinished) << (result.failure ? result.failure->trace() : "");
+  EXPECT_GE(result.restarts, 1);
+  EXPECT_EQ(sumsOf(*store), expected());
+  EXPECT_EQ(store->values().size(), static_cast<size_t>(kRecords)) << "each record once";
+  EXPECT_EQ(runner.lostSegments, 0);
+  EXPECT_NE(runner.log().text().find("Connection unexpectedly closed by remote task manager"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weir
