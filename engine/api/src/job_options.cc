@@ -108,10 +108,13 @@ Result<std::shared_ptr<FsCheckpointStorage>> openCheckpointStorage(const Configu
     memory = std::make_shared<MemoryFileSystem>();
     options.directory = "/checkpoints";
     options.sync = false;
+    options.elsewhere = &files;  // a job may start from a checkpoint on the disk all the same
   } else {
     options.directory = *directory;
   }
-  WEIR_ASSIGN(std::shared_ptr<FsCheckpointStorage> storage, FsCheckpointStorage::create(memory ? *memory : files, job, options, random));
+  auto created = FsCheckpointStorage::create(memory ? *memory : files, job, options, random);
+  if (created.has_error()) return created.error().in(std::string(kCheckpointsDirectory.key));
+  std::shared_ptr<FsCheckpointStorage> storage = std::move(*created);
   if (auto usable = storage->initializeBaseLocations(); usable.has_error())
     return Error{usable.error().code, usable.error().message + "; give execution.checkpointing.dir a folder that can be written"};
   if (!memory) return storage;

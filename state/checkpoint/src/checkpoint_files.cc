@@ -64,7 +64,7 @@ Result<void> checkFile(FileSystem& files, const StreamHandle& handle) {
   } else {
     return {};
   }
-  if (!files.exists(path)) return Error{ErrorCode::kNotFound, fmt::format("the state file {} is missing", path)};
+  if (!files.exists(path)) return Error{ErrorCode::kCorrupt, fmt::format("the state file {} is missing", path)};
   WEIR_ASSIGN(auto file, files.open(path));
   WEIR_ASSIGN(const uint64_t size, file->size());
   if (size == static_cast<uint64_t>(expected)) return {};

@@ -194,6 +194,10 @@ std::string FsCheckpointStorage::uuid() {
   return randomUuid(random_);
 }
 
+FileSystem& FsCheckpointStorage::filesWith(const std::string& path) {
+  return options_.elsewhere && !files_.exists(path) ? *options_.elsewhere : files_;
+}
+
 std::string FsCheckpointStorage::checkpointFolder(int64_t checkpointId) const { return fmt::format("{}/chk-{}", jobFolder_, checkpointId); }
 
 std::shared_ptr<CheckpointStreamFactory> FsCheckpointStorage::resolveCheckpointLocation(int64_t checkpointId,
@@ -222,7 +226,7 @@ Result<std::unique_ptr<CheckpointStateInput>> FsCheckpointStorage::open(const St
     return Error{ErrorCode::kInvalidArgument, "a state handle without state cannot be opened"};
   }
   const int64_t expected = stateSize(handle);
-  auto file = files_.open(path);
+  auto file = filesWith(path).open(path);
   if (file.has_error()) return file.error().in("a state file of the checkpoint cannot be read");
   WEIR_ASSIGN(const uint64_t size, (*file)->size());
   if (size != static_cast<uint64_t>(expected)) {
@@ -272,7 +276,7 @@ Result<std::string> FsCheckpointStorage::writeMetadata(int64_t checkpointId, con
 
 Result<void> FsCheckpointStorage::discardCheckpoint(int64_t checkpointId) { return files_.removeAll(checkpointFolder(checkpointId)); }
 
-Result<void> FsCheckpointStorage::discardSavepoint(const std::string& path) { return files_.removeAll(path); }
+Result<void> FsCheckpointStorage::discardSavepoint(const std::string& path) { return filesWith(path).removeAll(path); }
 
 Result<void> FsCheckpointStorage::discard(const OperatorSubtaskState& state) {
   Result<void> first;

@@ -22,6 +22,8 @@ struct FsCheckpointStorageOptions {
   bool sync = false;               ///< weir.checkpoint.sync: files and folders are on the disk before a checkpoint completes
   CheckpointProperties properties =
       CheckpointProperties::forCheckpoint(SnapshotType::kCheckpoint, CheckpointProperties::Retention::kDeleteOnCancellation);
+  /// Where files lie that are not on `files`: the disk, for a storage in memory that restores from it.
+  FileSystem* elsewhere = nullptr;
 };
 
 /// Checkpoints in a directory, in Flink's layout: `<directory>/<job id>/{shared,taskowned,chk-<n>}`, state in files named by UUIDs, small
@@ -56,6 +58,8 @@ class FsCheckpointStorage final : public CheckpointWorkerStorage, public Checkpo
   class Output;
   FsCheckpointStorage(FileSystem& files, std::string directory, const JobID& job, FsCheckpointStorageOptions options, Random random);
   std::string uuid();
+  /// The file system that has `path`.
+  FileSystem& filesWith(const std::string& path);
 
   FileSystem& files_;
   const FsCheckpointStorageOptions options_;
