@@ -81,12 +81,34 @@ def first_job(program):
     return [] if said.group(1).splitlines() == lines else ["README.md: the first job prints, sorted:"] + lines
 
 
+def settings():
+    """What the table of keys says of each typed key against whether any source outside of engine/config names its option."""
+    declared = {}
+    for header in sorted((ROOT / "engine/config/include").rglob("*.h")):
+        for name, key in re.findall(r'ConfigOption<[^;{]*?>\s+(k\w+)\{\s*"([^"]+)"', header.read_text(encoding="utf-8")):
+            declared[key] = name
+    named = set()
+    for top in ("engine", "runtime", "network", "state", "examples"):
+        for path in (ROOT / top).rglob("*"):
+            if path.suffix in (".h", ".cc") and "engine/config/" not in path.as_posix():
+                named.update(re.findall(r"\bk[A-Z]\w+", path.read_text(encoding="utf-8")))
+    for line in (ROOT / "engine/config/keys.tsv").read_text(encoding="utf-8").splitlines():
+        columns = line.split("\t")
+        if len(columns) != 8 or columns[0] not in declared:
+            continue
+        is_read = declared[columns[0]] in named
+        if columns[5] in ("used", "1.x") and not is_read:
+            yield f"engine/config/keys.tsv: {columns[0]} is said to be used, but nothing reads it: its effect is 'later'"
+        if columns[5] == "later" and is_read:
+            yield f"engine/config/keys.tsv: {columns[0]} is said to come later, but it is read: its effect is 'used', or '1.x'"
+
+
 def main():
     if sys.argv[1:2] == ["--first-job"]:
         errors = first_job(sys.argv[2])
     else:
         words = words_of_the_sources()
-        errors = [error for path in documents() for error in check(path, words)]
+        errors = [error for path in documents() for error in check(path, words)] + list(settings())
         if not QUOTED.search((ROOT / "README.md").read_text(encoding="utf-8")):
             errors.append("README.md: it quotes no first job")
     print("\n".join(errors) if errors else "docs: nothing to complain about")

@@ -29,6 +29,7 @@ std::vector<const KnownOption*> select(const ConfigOptions& wanted) {
 
 /// What may have been meant by a key that is none.
 std::string whatElse(ConfigOptions wanted) {
+  if (!wanted.all && !select({.key = wanted.key, .all = true}).empty()) return "; keys without an effect do, see --all";
   const std::string_view nearest = nearestKnownKey(wanted.key);
   if (const KnownOption* known = nearest.empty() ? nullptr : findKnownOption(nearest); known && hasEffect(*known))
     return "; did you mean " + std::string(nearest) + "?";

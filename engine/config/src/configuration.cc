@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "text.h"
 
@@ -23,7 +24,15 @@ std::string advice(std::string_view key, const ConfigValue& value) {
   const KnownOption* known = findKnownOption(key);
   if (known && known->type == "Duration") return "; write it as 500 ms, 10 s or 5 min";
   if (known && known->type == "MemorySize") return "; write it as 32 kb, 64 mb or 1 gb";
+  if (known && (known->type == "Integer" || known->type == "Long")) return "; write a whole number";
+  if (known && (known->type == "Float" || known->type == "Double")) return "; write a number";
   return "";
+}
+
+/// Whether a job without the key would be another one; hosts, ports and memory of processes are in every cluster's file.
+bool changesJobs(std::string_view key) {
+  constexpr std::array<std::string_view, 6> kParts{"execution.", "pipeline.", "state.", "task.", "taskmanager.network.", "weir."};
+  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return key.starts_with(part); });
 }
 
 std::vector<ConfigNote> notesOnKnown(const std::string& key, const KnownOption& known) {
@@ -33,6 +42,9 @@ std::vector<ConfigNote> notesOnKnown(const std::string& key, const KnownOption& 
       return {};
     case OptionEffect::kUsedFlink1:
       return {{LogLevel::kInfo, fmt::format("{} is an option of Flink 1.x; Weir applies it{}", key, remark)}};
+    case OptionEffect::kNotYet:
+      return {{changesJobs(key) ? LogLevel::kWarn : LogLevel::kInfo,
+               fmt::format("{} has no effect yet: Weir checks its value and does nothing with it{}", key, remark)}};
     case OptionEffect::kIgnored:
       return {{LogLevel::kDebug, fmt::format("{} is accepted and has no effect here", key)}};
     case OptionEffect::kUnsupported:

@@ -32,8 +32,9 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 OptionEffect effectNamed(std::string_view name) {
   if (name == "used") return OptionEffect::kUsed;
   if (name == "1.x") return OptionEffect::kUsedFlink1;
+  if (name == "later") return OptionEffect::kNotYet;
   if (name == "ignored") return OptionEffect::kIgnored;
-  WEIR_CHECK(name == "unsupported", "keys.tsv: the effect {} is none of used, 1.x, ignored, unsupported", name);
+  WEIR_CHECK(name == "unsupported", "keys.tsv: the effect {} is none of used, 1.x, later, ignored, unsupported", name);
   return OptionEffect::kUnsupported;
 }
 
@@ -121,6 +122,8 @@ std::string_view toString(OptionEffect effect) {
       return "used";
     case OptionEffect::kUsedFlink1:
       return "used (Flink 1.x)";
+    case OptionEffect::kNotYet:
+      return "not yet";
     case OptionEffect::kIgnored:
       return "ignored";
     case OptionEffect::kUnsupported:

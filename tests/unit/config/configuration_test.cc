@@ -167,7 +167,7 @@ TEST(Configuration, ValidateFindsTheFirstMistakeByKey) {
   const auto result = yaml("weir.executor: quick\nparallelism.default: two\n").validate();
   ASSERT_TRUE(result.has_error());
   EXPECT_EQ(result.error().message,
-            "config.yaml:2:22: Could not parse value 'two' for key 'parallelism.default': For input string: \"two\"");
+            "config.yaml:2:22: Could not parse value 'two' for key 'parallelism.default': For input string: \"two\"; write a whole number");
 }
 
 TEST(Configuration, HidesValuesOfSensitiveKeys) {
@@ -202,6 +202,14 @@ TEST(Notes, SayThatAKeyOfFlinkIsNotSupported) {
             Texts{"config.yaml:1:14: s3.endpoint has no effect: it belongs to a part of Flink that Weir does not have"});
 }
 
+TEST(Notes, SayThatAKeyIsNotReadYetAndWarnWhereTheJobWouldBeAnotherOne) {
+  EXPECT_EQ(warnings(yaml("weir.network.flow-control: tcp")),
+            Texts{"config.yaml:1:28: weir.network.flow-control has no effect yet: Weir checks its value and does nothing with it"});
+  const Configuration cluster = yaml("jobmanager.rpc.port: 6123");
+  EXPECT_EQ(warnings(cluster), Texts{});
+  EXPECT_EQ(notesAt(cluster, LogLevel::kInfo).size(), 1u);
+}
+
 TEST(Notes, MarkKeysOfFlink1ThatAreApplied) {
   const Configuration configuration = yaml("taskmanager.network.memory.buffers-per-channel: 4\n");
   EXPECT_EQ(configuration.get(kBuffersPerChannel).value(), 4);
@@ -221,7 +229,7 @@ TEST(Notes, WarnOfDeprecatedKeysAndWhetherTheyLose) {
 }
 
 TEST(Notes, AreSilentAboutKeysThatAreFine) {
-  EXPECT_TRUE(yaml("parallelism.default: 2\nmetrics.reporter.prom.factory.class: x\nmetrics.reporter.prom.port: 9249").notes().empty());
+  EXPECT_TRUE(yaml("parallelism.default: 2\nexecution.checkpointing.interval: 1 s").notes().empty());
   EXPECT_EQ(warnings(yaml("env.java.opts.all: -Xmx1g")), Texts{});
 }
 

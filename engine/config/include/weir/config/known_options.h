@@ -14,10 +14,11 @@ class Configuration;
 enum class OptionEffect {
   kUsed,
   kUsedFlink1,   ///< used; Flink 2.x dropped the key, clusters of 1.x have it
+  kNotYet,       ///< typed and checked, but nothing reads it yet
   kIgnored,      ///< accepted, there is nothing to do: JVM flags and the like
   kUnsupported,  ///< a feature that Weir does not have
 };
-/// "used", "used (Flink 1.x)", "ignored", "unsupported".
+/// "used", "used (Flink 1.x)", "not yet", "ignored", "unsupported".
 std::string_view toString(OptionEffect effect);
 
 /// A former or alternative spelling of a key.
