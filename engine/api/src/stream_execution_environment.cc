@@ -1,24 +1,42 @@
 #include "weir/api/stream_execution_environment.h"
 
+#include <algorithm>
+
 #include "weir/api/make_executor.h"
 #include "weir/api/mini_cluster.h"
 #include "weir/base/log_sinks.h"
 #include "weir/base/real_file_system.h"
-#include "weir/base/simulated_executor.h"
 #include "weir/config/execution_options.h"
+#include "weir/config/known_options.h"
 
 namespace weir {
 namespace {
 
-Result<void> applyDefaults(const Configuration& configuration, Program& program) {
-  WEIR_ASSIGN(program.parallelism, configuration.get(kDefaultParallelism));
-  WEIR_ASSIGN(const int32_t maxParallelism, configuration.get(kMaxParallelism));
-  program.maxParallelism = maxParallelism > 0 ? maxParallelism : 0;
-  WEIR_ASSIGN(const bool chaining, configuration.get(kOperatorChaining));
-  program.graph.setChainingEnabled(chaining);
-  WEIR_ASSIGN(const bool bufferTimeout, configuration.get(kBufferTimeoutEnabled));
-  WEIR_ASSIGN(const Duration interval, configuration.get(kBufferTimeout));
-  program.bufferTimeout.millis = bufferTimeout ? interval.toMillis().count() : BufferTimeout::kOff;
+/// Whether `key`, a current or a former spelling, sets `option`.
+bool sets(std::string_view key, std::string_view option) {
+  const auto owners = optionsWithAlias(key);
+  return key == option || std::any_of(owners.begin(), owners.end(), [&](const KnownOption* owner) { return owner->key == option; });
+}
+
+/// What the configuration says of operators that say nothing themselves: all of it, or what `changed` sets.
+Result<void> applyDefaults(const Configuration& configuration, Program& program, const std::string* changed = nullptr) {
+  const auto concerns = [&](std::string_view option) { return !changed || sets(*changed, option); };
+  if (concerns(kDefaultParallelism.key)) {
+    WEIR_ASSIGN(program.parallelism, configuration.get(kDefaultParallelism));
+  }
+  if (concerns(kMaxParallelism.key)) {
+    WEIR_ASSIGN(const int32_t maxParallelism, configuration.get(kMaxParallelism));
+    program.maxParallelism = maxParallelism > 0 ? maxParallelism : 0;
+  }
+  if (concerns(kOperatorChaining.key)) {
+    WEIR_ASSIGN(const bool chaining, configuration.get(kOperatorChaining));
+    program.graph.setChainingEnabled(chaining);
+  }
+  if (concerns(kBufferTimeoutEnabled.key) || concerns(kBufferTimeout.key)) {
+    WEIR_ASSIGN(const bool enabled, configuration.get(kBufferTimeoutEnabled));
+    WEIR_ASSIGN(const Duration interval, configuration.get(kBufferTimeout));
+    program.bufferTimeout.millis = enabled ? interval.toMillis().count() : BufferTimeout::kOff;
+  }
   return {};
 }
 
@@ -37,6 +55,12 @@ Result<JobExecutionResult> runToEnd(ExecutionContext& context, MiniCluster& clus
 
 StreamExecutionEnvironment::StreamExecutionEnvironment(Configuration configuration)
     : configuration_(std::move(configuration)), configured_(applyDefaults(configuration_, *program_)) {}
+
+StreamExecutionEnvironment& StreamExecutionEnvironment::configure(const std::string& key, const std::string& value) {
+  configuration_.setText(key, value);
+  if (auto applied = applyDefaults(configuration_, *program_, &key); applied.has_error()) mistake(applied.error().message);
+  return *this;
+}
 
 Result<std::shared_ptr<const JobGraph>> StreamExecutionEnvironment::getJobGraph(const std::string& jobName) const {
   if (configured_.has_error()) return configured_.error();
@@ -65,7 +89,7 @@ Result<JobExecutionResult> StreamExecutionEnvironment::execute(const std::string
       result = runToEnd(context, **cluster, graph, configuration_);
       (*cluster)->stop(context);
     });
-  } catch (const SimulationError& e) {
+  } catch (const std::exception& e) {  // a deadlock of a simulated run, or threads that the system does not give
     return Error{ErrorCode::kFailed, "the job '" + jobName + "' cannot go on: " + e.what()};
   }
   return result;

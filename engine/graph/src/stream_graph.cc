@@ -86,6 +86,13 @@ class JobGraphGenerator {
                        "': every uid must be unique in a job");
       if (n.parallelism < 1)
         return invalid("Operator '" + n.name + "' has parallelism " + std::to_string(n.parallelism) + ": it must be at least 1");
+      if (n.maxParallelism < 0 || n.maxParallelism > kMaxMaxParallelism)
+        return invalid("Operator '" + n.name + "' has max parallelism " + std::to_string(n.maxParallelism) + ": it must be 1 to " +
+                       std::to_string(kMaxMaxParallelism));
+      if (n.bufferTimeout.millis < BufferTimeout::kOff)
+        return invalid("Operator '" + n.name + "' has a buffer timeout of " + std::to_string(n.bufferTimeout.millis) +
+                       " ms: it must be 0 or more, or -1 for full buffers only");
+      if (n.cost && n.cost->perRecord < Nanos::zero()) return invalid("Operator '" + n.name + "' has a cost below 0 for each record");
       if (n.maxParallelism > 0 && n.parallelism > n.maxParallelism)
         return invalid("Operator '" + n.name + "' has parallelism " + std::to_string(n.parallelism) + ", above its max parallelism of " +
                        std::to_string(n.maxParallelism) + ": lower the parallelism or raise the max parallelism");

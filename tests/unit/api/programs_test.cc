@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "support/job_runner.h"
 #include "weir/operators/sinks.h"
@@ -162,6 +164,47 @@ TEST_F(Programs, AParallelismAboveTheMaxParallelismIsRefused) {
   env.fromSequence(1, 2).map([](int64_t x) { return x; }).name("wide").setParallelism(9).setMaxParallelism(8);
   EXPECT_EQ(mistake(),
             "Operator 'wide' has parallelism 9, above its max parallelism of 8: lower the parallelism or raise the max parallelism");
+}
+
+TEST_F(Programs, NumbersThatMakeNoSenseAreRefusedWithTheNameOfTheOperator) {
+  const auto same = [](int64_t x) { return x; };
+  const auto saidOf = [&](const std::function<void(StreamExecutionEnvironment&)>& program) {
+    StreamExecutionEnvironment other;
+    program(other);
+    const auto graph = other.getJobGraph("job");
+    return graph.has_error() ? graph.error().message : "";
+  };
+  EXPECT_EQ(saidOf([&](auto& e) { e.fromSequence(1, 2).map(same).name("m").setMaxParallelism(40'000); }),
+            "Operator 'm' has max parallelism 40000: it must be 1 to 32768");
+  EXPECT_EQ(saidOf([&](auto& e) { e.fromSequence(1, 2).map(same).name("m").setMaxParallelism(-3); }),
+            "Operator 'm' has max parallelism -3: it must be 1 to 32768");
+  EXPECT_EQ(saidOf([&](auto& e) { e.fromSequence(1, 2).map(same).name("m").setBufferTimeout(-5); }),
+            "Operator 'm' has a buffer timeout of -5 ms: it must be 0 or more, or -1 for full buffers only");
+  EXPECT_EQ(saidOf([&](auto& e) { e.fromSequence(1, 2).map(same).name("m").cost(Nanos(-1)); }),
+            "Operator 'm' has a cost below 0 for each record");
+  for (const double rate : {0.0, -1.0, std::nan("")})
+    EXPECT_EQ(saidOf([&](auto& e) { e.fromGenerator(5, same, rate); }),
+              "Source 'Generator' has a rate that is not above 0 records a second");
+  EXPECT_EQ(saidOf([&](auto& e) { e.fromSequence(5, 1); }), "fromSequence(5, 1) is no range of 1 to 2^63 - 1 numbers");
+  EXPECT_NE(saidOf([&](auto& e) { e.fromSequence(INT64_MIN, INT64_MAX); }), "");
+}
+
+TEST_F(Programs, KeysOfTheConfigurationHoldForWhatIsAddedAfterThem) {
+  StreamExecutionEnvironment other;
+  other.setParallelism(3).configure("execution.checkpointing.interval", "1 s");
+  EXPECT_EQ(other.getParallelism(), 3) << "no key of parallelism";
+  other.configure("parallelism.default", "2").configure("pipeline.max-parallelism", "64");
+  other.configure("pipeline.operator-chaining", "false");
+  other.fromSequence(1, 2).map([](int64_t x) { return x; });
+  const auto graph = other.getJobGraph("job");
+  ASSERT_TRUE(graph.has_value()) << graph.error().message;
+  ASSERT_EQ((*graph)->vertices().size(), 2u) << "a former spelling counts, too";
+  for (const JobVertex& vertex : (*graph)->vertices()) {
+    EXPECT_EQ(vertex.parallelism, 2);
+    EXPECT_EQ(vertex.maxParallelism, 64);
+  }
+  other.configure("parallelism.default", "0");
+  EXPECT_TRUE(other.getJobGraph("job").has_error());
 }
 
 TEST_F(Programs, ForwardBetweenDifferentParallelismsIsRefused) {

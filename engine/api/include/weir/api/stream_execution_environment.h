@@ -36,11 +36,8 @@ class StreamExecutionEnvironment {
   /// Milliseconds; 0 flushes after every record, -1 only full buffers.
   StreamExecutionEnvironment& setBufferTimeout(int64_t millis) { return program_->bufferTimeout.millis = millis, *this; }
   StreamExecutionEnvironment& disableOperatorChaining() { return program_->graph.setChainingEnabled(false), *this; }
-  /// Sets a key of the configuration, as `-D key=value` does.
-  StreamExecutionEnvironment& configure(const std::string& key, const std::string& value) {
-    configuration_.setText(key, value);
-    return *this;
-  }
+  /// Sets a key of the configuration, as `-D key=value` does. Parallelism, chaining and buffer timeout hold for what is added after it.
+  StreamExecutionEnvironment& configure(const std::string& key, const std::string& value);
   int32_t getParallelism() const { return program_->parallelism; }
   const Configuration& configuration() const { return configuration_; }
 
@@ -54,6 +51,7 @@ class StreamExecutionEnvironment {
           return std::make_unique<SourceOperator<R>>(std::move(setup), reader, recordsPerSecond);
         },
         true);
+    if (!(recordsPerSecond > 0)) mistake("Source '" + name + "' has a rate that is not above 0 records a second");
     return DataStream<typename R::Element>(program_, program_->add(std::move(name), std::move(factory), nullptr));
   }
   /// make(index) for index 0, 1, ... count - 1, dealt to the subtasks in turn.
@@ -63,7 +61,10 @@ class StreamExecutionEnvironment {
   }
   /// from to to, both included.
   DataStream<int64_t> fromSequence(int64_t from, int64_t to) {
-    auto reader = GeneratorReader(to - from + 1, [from](int64_t index) { return from + index; });
+    int64_t distance = 0, count = 0;
+    if (from > to || __builtin_sub_overflow(to, from, &distance) || __builtin_add_overflow(distance, int64_t{1}, &count))
+      mistake("fromSequence(" + std::to_string(from) + ", " + std::to_string(to) + ") is no range of 1 to 2^63 - 1 numbers");
+    auto reader = GeneratorReader(count, [from](int64_t index) { return from + index; });
     return fromSource(std::move(reader), "Sequence Source");
   }
   template <class T>
@@ -85,9 +86,13 @@ class StreamExecutionEnvironment {
   static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
  private:
+  /// The first one is what getJobGraph() and execute() say.
+  void mistake(std::string sentence) {
+    if (!configured_.has_error()) configured_ = Error{ErrorCode::kInvalidArgument, std::move(sentence)};
+  }
   Configuration configuration_;
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
-  Result<void> configured_;  ///< what was wrong with the configuration
+  Result<void> configured_;  ///< what was wrong with the configuration or with a source
 };
 
 }  // namespace weir
