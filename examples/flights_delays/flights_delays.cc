@@ -1,6 +1,7 @@
 #include "flights_delays.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -18,11 +19,6 @@ struct Flight {
   std::string carrier, tailnum;
   std::optional<int32_t> dep_delay;  // minutes, negative is early; empty: cancelled
   WEIR_FIELDS(carrier, tailnum, dep_delay)
-};
-
-struct Plane {
-  std::string tailnum, engine;
-  WEIR_FIELDS(tailnum, engine)
 };
 
 /// One flight under the key that it is counted by; after the reduction, all flights of that key so far.
@@ -66,10 +62,12 @@ Result<std::vector<std::map<std::string, std::string>>> plainRows(FileSystem& fi
   std::vector<std::string> header;
   std::vector<std::map<std::string, std::string>> rows;
   std::string_view line;
-  while (lines.next(line)) {
+  for (int64_t number = 1; lines.next(line); ++number) {
+    if (line.empty()) continue;
     std::vector<std::string> cells;
     std::stringstream in{std::string(line)};
     for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
+    if (line.ends_with(',')) cells.emplace_back();
     if (header.empty()) {
       header = cells;
       for (const std::string& column : columns)
@@ -78,11 +76,14 @@ Result<std::vector<std::map<std::string, std::string>>> plainRows(FileSystem& fi
                        fmt::format("{} has no column \"{}\"; its columns are \"{}\"", path, column, fmt::join(header, "\", \""))};
       continue;
     }
-    cells.resize(header.size());
+    if (cells.size() != header.size())
+      return Error{ErrorCode::kInvalidArgument, fmt::format("{} line {} has {} cells where the header names {} columns; correct it", path,
+                                                            number, cells.size(), header.size())};
     auto& row = rows.emplace_back();
     for (size_t i = 0; i < header.size(); ++i) row[header[i]] = cells[i];
   }
   if (lines.error()) return *lines.error();
+  if (header.empty()) return Error{ErrorCode::kInvalidArgument, path + " is empty: its first line has to name the columns"};
   return rows;
 }
 
@@ -107,7 +108,12 @@ class Run final : public ExampleRun {
     Totals engines, carriers;
     for (const auto& row : flightRows) {
       const std::string& delay = row.at("dep_delay");
-      const auto minutes = delay.empty() ? std::nullopt : std::optional<int32_t>(std::stoi(delay));
+      std::optional<int32_t> minutes;
+      if (!delay.empty()) {
+        const char* const end = delay.data() + delay.size();
+        if (std::from_chars(delay.data(), end, minutes.emplace()).ptr != end)
+          return Error{ErrorCode::kFailed, fmt::format("the oracle cannot read the delay \"{}\" in {}", delay, flightsPath_)};
+      }
       const std::string& engine = engineOf(planes, row.at("tailnum"));
       add(engines, Delays::of(engine, minutes));
       add(carriers, Delays::of(row.at("carrier"), minutes));

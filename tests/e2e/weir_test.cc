@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +103,9 @@ TEST(Command, MistakesOnTheCommandLineAreOneSentence) {
   expectUsageError({"run", "flights-delays", "--frob"}, {"--frob", "weir run --help"});
   expectUsageError({"run", "flights-delays", "--rate", "fast"}, {"--rate", "'fast' is not a number above 0"});
   expectUsageError({"run", "flights-delays", "--rate", "0"}, {"--rate", "'0' is not a number above 0"});
+  expectUsageError({"run", "flights-delays", "--rate", "inf"}, {"--rate", "'inf' is not a number above 0"});
+  expectUsageError({"run", "flights-delays", "--seed", "-1"}, {"--seed", "'-1' is not a whole number"});
+  expectUsageError({"run", "flights-delays", "--log", ""}, {"--log", "names no file"});
   expectUsageError({"run", "flights-delays", "--output", "xml"}, {"--output", "'xml'", "text and json"});
   expectUsageError({"run", "flights-delays", "--executor", "quantum"}, {"--executor", "'quantum'", "threads, pool, simulated"});
   expectUsageError({"run", "flights-delays", "-D"}, {"-D", "KEY=VALUE"});
@@ -109,6 +113,7 @@ TEST(Command, MistakesOnTheCommandLineAreOneSentence) {
   expectUsageError({"run", "flights-delays", "--kill", "by-engine"}, {"--kill", "'by-engine'", "as in by-engine:1@50%"});
   expectUsageError({"run", "flights-delays", "--kill", "nobody@50%"}, {"--kill", "no operator 'nobody'", "by-engine", "by-carrier"});
   expectUsageError({"run", "flights-delays", "--kill", "by-engine:9@50%"}, {"--kill", "subtasks 0 to 3, not 9"});
+  expectUsageError({"run", "flights-delays", "--kill", "by-engine:-1@50%"}, {"--kill", "subtasks 0 to 3, not -1"});
   expectUsageError({"config", "checkpointing.intervall"}, {"'checkpointing.intervall'", "weir config"});
 }
 
@@ -121,6 +126,19 @@ TEST(Command, MistakesOfTheConfigurationNamePlaceKeyAndRemedy) {
                    {"/proc/nope", "execution.checkpointing.dir"});
   expectUsageError({"run", "flights-delays", "-D", "execution.state-recovery.path=/there/is/none/chk-1"},
                    {"execution.state-recovery.path", "/there/is/none/chk-1"});
+  expectUsageError({"run", "flights-delays", "-D", "execution.checkpointing.dir=s3://bucket"},
+                   {"execution.checkpointing.dir: s3://bucket is not on a local file system"});
+  expectUsageError({"run", "flights-delays", "-D", "execution.checkpointing.dir="}, {"execution.checkpointing.dir", "names no file"});
+  expectUsageError({"run", "flights-delays", "-D", "parallelism.default=many"}, {"'many'", "parallelism.default", "write a whole number"});
+  expectUsageError({"run", "flights-delays", "-D", "weir.pool.workers=1000000"}, {"weir.pool.workers", "1 to 1024"});
+  expectUsageError({"run", "flights-delays", "-D", "minicluster.number-of-taskmanagers=1000000"},
+                   {"minicluster.number-of-taskmanagers", "1 to 1024"});
+  expectUsageError({"run", "flights-delays", "-D", "taskmanager.memory.network.min=2g", "-D", "taskmanager.memory.network.max=1g"},
+                   {"taskmanager.memory.network.min is 2 gb", "taskmanager.memory.network.max"});
+  expectUsageError({"run", "flights-delays", "-D", "taskmanager.memory.network.min=999t", "-D", "taskmanager.memory.network.max=999t"},
+                   {"taskmanager.memory.network.min", "too many segments"});
+  expectUsageError({"run", "flights-delays", "-D", "taskmanager.network.request-backoff.max=1"},
+                   {"taskmanager.network.request-backoff.initial is 100", "taskmanager.network.request-backoff.max: 1"});
   expectUsageError({"run", "flights-delays", "--config-dir", "/there/is/none"}, {"/there/is/none"});
   const TempDir conf;
   writeFile(conf / "config.yaml", "execution:\n  checkpointing:\n    interval: abc\n");
@@ -151,6 +169,32 @@ TEST(Command, MistakesInTheDataNameFileLineAndColumn) {
   expectUsageError({"run", "flights-delays", "--data", data.path()}, {"planes.csv has no column \"engine\"", "\"tailnum\", \"motor\""});
   writeExampleData(data, "carrier,tailnum,dep_delay\nAA,N1,late\n");
   expectUsageError({"run", "flights-delays", "--data", data.path()}, {"flights.csv.gz line 2, column \"dep_delay\": \"late\" is not"});
+  writeExampleData(data, kFlights, "");
+  expectUsageError({"run", "flights-delays", "--data", data.path()}, {"planes.csv is empty"});
+  writeExampleData(data, kFlights, "tailnum,engine\nN1\n");
+  expectUsageError({"run", "flights-delays", "--data", data.path()}, {"planes.csv line 2 has 1 cells"});
+}
+
+TEST(Command, APipeInPlaceOfAFileIsRefusedAndNobodyWaitsForItsWriter) {
+  const TempDir data;
+  writeExampleData(data, kFlights);
+  std::remove((data / "planes.csv").c_str());
+  ASSERT_EQ(mkfifo((data / "planes.csv").c_str(), 0600), 0);
+  expectUsageError({"run", "flights-delays", "--data", data.path()}, {"planes.csv", "no regular file"});
+}
+
+TEST(Command, EmptyLinesAreNoRowsForTheOracleEither) {
+  const TempDir data;
+  writeExampleData(data, std::string(kFlights) + "\n\n");
+  const Answer answer = weir({"run", "flights-delays", "--data", data.path(), "--quiet", "--compare"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+}
+
+TEST(Command, OutputThatCannotBeWrittenIsAFailure) {
+  for (const char* what : {"config", "run flights-delays --quiet --executor simulated", "--help"}) {
+    const int status = std::system((std::string(WEIR_BINARY) + " " + what + " >/dev/full 2>/dev/null").c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 1) << what;
+  }
 }
 
 TEST(Command, AFailureWhileItRunsIsOneSentenceAndExitCodeOne) {
@@ -196,6 +240,29 @@ TEST(Command, AKilledSubtaskWithoutRestartsLeavesACheckpointToGoOnFrom) {
   EXPECT_EQ(weir(wide).code, 0) << "at another parallelism, too";
 }
 
+TEST(Command, AJobWithoutACheckpointDirectoryStartsFromFilesOnTheDiskAndDamagedOnesEndWithOne) {
+  const TempDir folder;
+  const Answer failed =
+      weir({"run", "flights-delays", "--quiet", "--executor", "simulated", "--rate", "100000", "--kill", "by-engine:1@60%", "-D",
+            "restart-strategy.type=none", "-D", "execution.checkpointing.interval=500 ms", "-D",
+            "execution.checkpointing.externalized-checkpoint-retention=RETAIN_ON_CANCELLATION", "-D",
+            "execution.checkpointing.data-inline-threshold=0", "-D", "execution.checkpointing.dir=" + folder.path()});
+  const std::string hint = "execution.state-recovery.path=";
+  const size_t at = failed.err.find(hint);
+  ASSERT_NE(at, std::string::npos) << failed.err;
+  const std::string path = failed.err.substr(at, failed.err.find(' ', at) - at), chk = path.substr(hint.size());
+  const std::vector<std::string> resume{"run", "flights-delays", "--quiet", "--executor", "simulated", "--compare", "-D", path};
+  const Answer good = weir(resume);
+  EXPECT_EQ(good.code, 0) << good.err;
+
+  writeFile(chk + "/_metadata", "garbage");
+  const Answer damaged = weir(resume);
+  EXPECT_EQ(damaged.code, 1) << "no mistake of who typed the command";
+  EXPECT_THAT(damaged.err, HasSubstr(chk + "/_metadata is no checkpoint metadata"));
+  std::remove((chk + "/_metadata").c_str());
+  EXPECT_EQ(weir(resume).code, 2) << "and no checkpoint is the wrong path";
+}
+
 TEST(Command, ControlCCancelsTheJobAndExitsWith130) {
   bool sent = false;
   const Answer answer = weir({"run", "flights-delays", "--rate", "1000", "-D", "execution.checkpointing.interval=1s"},
@@ -208,6 +275,17 @@ TEST(Command, ControlCCancelsTheJobAndExitsWith130) {
   EXPECT_THAT(answer.err, HasSubstr("weir: interrupted: cancelling the job; Ctrl-C once more quits at once\n"));
   EXPECT_THAT(answer.err, HasSubstr("weir: interrupted: the job was cancelled"));
   EXPECT_THAT(answer.out, HasSubstr("CANCELED after"));
+}
+
+TEST(Command, TheSignalOfServiceManagersCancelsTheJobToo) {
+  bool sent = false;
+  const Answer answer = weir({"run", "flights-delays", "--rate", "1000"}, [&](pid_t pid, const std::string& err) {
+    if (sent || err.find("RUNNING") == std::string::npos) return;
+    sent = true;
+    kill(pid, SIGTERM);
+  });
+  EXPECT_EQ(answer.code, 130) << answer.err;
+  EXPECT_THAT(answer.err, HasSubstr("the job was cancelled"));
 }
 
 TEST(Command, ASecondControlCQuitsAtOnce) {

@@ -1,6 +1,9 @@
 #include "weir/api/mini_cluster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "weir/config/network_options.h"
 #include "weir/config/task_manager_options.h"
@@ -20,7 +23,14 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
   WEIR_ASSIGN(const MemorySize min, c.get(kNetworkMemoryMin));
   WEIR_ASSIGN(const MemorySize max, c.get(kNetworkMemoryMax));
   options.segmentSize = static_cast<uint32_t>(segment.bytes);
-  options.networkSegments = static_cast<int32_t>(std::min(min.bytes, max.bytes) / segment.bytes);
+  if (min.bytes > max.bytes)
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}, above {}: {}; raise the latter", kNetworkMemoryMin.key, min.toString(),
+                                                          kNetworkMemoryMax.key, max.toString())};
+  const auto segments = min.bytes / segment.bytes;
+  if (segments > std::numeric_limits<int32_t>::max())
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: {} are too many segments of {} bytes; lower it", kNetworkMemoryMin.key, min.toString(), segment.bytes)};
+  options.networkSegments = static_cast<int32_t>(segments);
   WEIR_ASSIGN(const Duration interval, c.get(kTaskCancellationInterval));
   options.cancellationInterval = interval.toMillis();
   WEIR_ASSIGN(const Duration timeout, c.get(kTaskCancellationTimeout));
@@ -31,6 +41,9 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
   WEIR_ASSIGN(options.network.buffers.maxOverdraftBuffersPerGate, c.get(kMaxOverdraftBuffersPerGate));
   WEIR_ASSIGN(const int32_t backoffInitial, c.get(kRequestBackoffInitial));
   WEIR_ASSIGN(const int32_t backoffMax, c.get(kRequestBackoffMax));
+  if (backoffInitial > backoffMax)
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is {}, above {}: {}; lower it", kRequestBackoffInitial.key, backoffInitial,
+                                                          kRequestBackoffMax.key, backoffMax)};
   options.network.requestBackoffInitial = Millis(backoffInitial);
   options.network.requestBackoffMax = Millis(backoffMax);
   WEIR_ASSIGN(const Duration partitionTimeout, c.get(kPartitionRequestTimeout));

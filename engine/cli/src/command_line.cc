@@ -1,5 +1,6 @@
 #include "weir/cli/command_line.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iostream>
 
 #include "weir/base/real_file_system.h"
@@ -76,15 +78,47 @@ CLI::Validator positiveNumber() {
   const auto check = [](const std::string& text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool good = error == std::errc() && end == text.data() + text.size() && value > 0;
+    const bool good = error == std::errc() && end == text.data() + text.size() && value > 0 && std::isfinite(value);
     return good ? std::string() : "'" + text + "' is not a number above 0";
   };
   return CLI::Validator(check, "", "");
 }
 
+/// CLI11 takes -1 and what is too large for the largest number.
+CLI::Validator wholeNumber() {
+  const auto check = [](const std::string& text) {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = error == std::errc() && end == text.data() + text.size();
+    return good ? std::string() : "'" + text + "' is not a whole number from 0 to 18446744073709551615";
+  };
+  return CLI::Validator(check, "", "");
+}
+
+CLI::Validator notEmpty() {
+  return CLI::Validator([](const std::string& text) { return text.empty() ? std::string("it names no file") : std::string(); }, "", "");
+}
+
+/// What was printed may still be in a buffer: a full disk behind standard output is told, and is no success.
+int flushed(int code) {
+  if (std::cout.flush()) return code;
+  std::cerr << "weir: standard output cannot be written\n";
+  return code == kExitOk ? static_cast<int>(kExitFailed) : code;
+}
+
+/// A file that is opened later must not get the number of a standard stream that the caller has closed.
+void openStandardStreams() {
+  for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
+    if (fd <= STDERR_FILENO) continue;
+    ::close(fd);
+    return;
+  }
+}
+
 }  // namespace
 
 int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, const std::string& dataDirectory) {
+  openStandardStreams();
   CLI::App app{
       "Weir: a Flink-compatible stream engine. Reproduce incidents of a Flink job on one machine, see why they happen, try the cure."};
   app.name("weir");
@@ -92,9 +126,9 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   app.require_subcommand(0, 1);
   app.footer(
       "Examples:\n"
-      "  weir run flights-delays --kill by-engine:1@50% --compare   kill a subtask half way; the results are those of a plain loop\n"
-      "  weir run flights-delays --executor simulated --seed 7      the same in virtual time, repeatable from its seed\n"
-      "  weir config checkpointing.timeout                          what a key means\n" +
+      "  weir run flights-delays --compare                        the results are those of a plain loop over the file\n"
+      "  weir run flights-delays --executor simulated --seed 7    in virtual time, repeatable from its seed\n"
+      "  weir config checkpointing.timeout                        what a key means\n" +
       std::string(kExitCodes));
 
   RunOptions run;
@@ -110,7 +144,9 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   runCommand
       ->add_option("--executor", run.executor, "threads (a thread per task), pool (fibers on few threads) or simulated (virtual time).")
       ->type_name("NAME");
-  runCommand->add_option("--seed", run.seed, "Seed of every random choice; the simulated executor repeats a run from it.")->type_name("N");
+  runCommand->add_option("--seed", run.seed, "Seed of every random choice; the simulated executor repeats a run from it.")
+      ->type_name("N")
+      ->check(wholeNumber());
   runCommand->add_option("--rate", run.recordsPerSecond, "Records a second that the sources read at most, all subtasks together.")
       ->type_name("N")
       ->check(positiveNumber());
@@ -119,7 +155,7 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
       ->allow_extra_args(false);
   runCommand->add_flag("--compare", run.compare, "Compare the results with a single-threaded oracle.");
   runCommand->add_option("--data", run.dataDirectory, "Folder with the example data.")->type_name("DIR");
-  runCommand->add_option("--log", run.logFile, "Write the log, in Flink's layout, to a file.")->type_name("FILE");
+  runCommand->add_option("--log", run.logFile, "Write the log, in Flink's layout, to a file.")->type_name("FILE")->check(notEmpty());
   runCommand->add_flag("--quiet", run.quiet, "No progress.");
   runCommand->add_option("--output", output, "text or json.")->type_name("FORMAT")->check(outputFormat());
   runConfiguration.addTo(*runCommand);
@@ -169,11 +205,11 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {
-    return app.exit(e), kExitOk;
+    return app.exit(e), flushed(kExitOk);
   } catch (const CLI::CallForAllHelp& e) {
-    return app.exit(e), kExitOk;
+    return app.exit(e), flushed(kExitOk);
   } catch (const CLI::CallForVersion& e) {
-    return app.exit(e), kExitOk;
+    return app.exit(e), flushed(kExitOk);
   } catch (const CLI::ParseError& e) {
     std::string command = "weir";
     for (const CLI::App* parsed : app.get_subcommands()) command += " " + parsed->get_name();
@@ -192,7 +228,7 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   }
   if (configCommand->parsed()) {
     config.json = output == "json";
-    return showConfig(config, std::cout, wantsColour(STDOUT_FILENO));
+    return flushed(showConfig(config, std::cout, wantsColour(STDOUT_FILENO)));
   }
   if (traceCommand->parsed()) {
     using Format = TraceOptions::Format;
@@ -205,7 +241,7 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     return benchBarrier(bench, std::cout, wantsColour(STDOUT_FILENO));
   }
   std::cout << app.help();
-  return kExitOk;
+  return flushed(kExitOk);
 }
 
 }  // namespace weir

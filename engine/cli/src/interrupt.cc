@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <iterator>
 
 #include "weir/cli/command_line.h"
 
@@ -12,7 +13,8 @@ namespace {
 
 std::atomic<int> interrupts{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait for a lock");
-struct sigaction before {};
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+struct sigaction before[2];
 
 void onInterrupt(int) {
   if (interrupts.fetch_add(1) > 0) ::_exit(kExitInterrupted);
@@ -26,10 +28,12 @@ InterruptWatch::InterruptWatch() {
   action.sa_handler = onInterrupt;
   action.sa_flags = SA_RESTART;
   ::sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, &before);
+  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &before[i]);
 }
 
-InterruptWatch::~InterruptWatch() { ::sigaction(SIGINT, &before, nullptr); }
+InterruptWatch::~InterruptWatch() {
+  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
+}
 
 bool InterruptWatch::interrupted() { return interrupts > 0; }
 

@@ -2,8 +2,8 @@
 
 namespace weir {
 
-/// While it lives, the first Ctrl-C (SIGINT) is only remembered, so that the job can be cancelled in order; a second one ends the process
-/// at once with 130. One at a time.
+/// While it lives, the first Ctrl-C (SIGINT) or SIGTERM is only remembered, so that the job can be cancelled in order; a second ends the
+/// process at once with 130. One at a time.
 class InterruptWatch {
  public:
   InterruptWatch();

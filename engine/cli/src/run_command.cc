@@ -46,7 +46,7 @@ class Client {
     auto master = (*cluster)->submit(*graph, configuration_);
     ExitCode code = kExitUsage;
     if (master.has_error())
-      fail(kExitUsage, master.error().message);
+      code = fail(codeFor(master.error()), master.error().message);
     else
       code = watch(context, **cluster, **master, **built);
     (*cluster)->stop(context);
@@ -54,6 +54,11 @@ class Client {
   }
 
  private:
+  /// A checkpoint that is damaged and a disk that is full are no mistakes of who typed the command.
+  static ExitCode codeFor(const Error& error) {
+    return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kNoSpace ? kExitFailed : kExitUsage;
+  }
+
   Result<void> checkKills(const JobGraph& graph) const {
     for (const KillSpec& kill : kills_) {
       const JobVertex* found = nullptr;
@@ -65,7 +70,7 @@ class Client {
         }
       }
       if (!found) return Error{ErrorCode::kInvalidArgument, "--kill: the job has no operator '" + kill.vertex + "'; it has " + names};
-      if (kill.subtask >= found->parallelism)
+      if (kill.subtask < 0 || kill.subtask >= found->parallelism)
         return Error{ErrorCode::kInvalidArgument,
                      fmt::format("--kill: '{}' has subtasks 0 to {}, not {}", kill.vertex, found->parallelism - 1, kill.subtask)};
     }
@@ -153,7 +158,7 @@ class Client {
       if (finished && options_.compare && compared.has_value())
         std::cout << styled("results equal those of the single-threaded oracle", Style::kGreen, colour) << '\n';
     }
-    std::cout.flush();
+    if (!std::cout.flush()) return fail(kExitFailed, "the results could not be written to standard output");
     if (result.status == JobStatus::kCanceled && interrupted_)
       return fail(kExitInterrupted, "interrupted: the job was cancelled" + continuation(snapshot));
     if (!finished)
@@ -175,10 +180,11 @@ class Client {
       const bool wraps = t->className().ends_with(".JobException") || t->className().ends_with(".SuppressRestartsException");
       return wraps && t != causes.back();
     });
+    // The sentence alone: which Java class Flink would throw stands in the log.
     const auto told = [](const Throwable& t) {
-      const bool plain = t.className() == "java.io.IOException" || t.className() == "java.io.FileNotFoundException" ||
-                         t.className().ends_with(".ParseException");
-      return plain ? t.message() : std::string(t.what());
+      std::string text = t.message().empty() ? std::string(t.what()) : t.message();
+      while (text.ends_with('.')) text.pop_back();
+      return text;
     };
     std::string reason = told(*causes.front());
     if (causes.size() > 1) reason += ": " + told(*causes.back());

@@ -22,7 +22,8 @@ void CheckpointFailureManager::handleCheckpointException(int64_t checkpointId, c
   auto error = std::make_shared<Throwable>(
       "org.apache.flink.util.FlinkRuntimeException",
       "Exceeded checkpoint tolerable failure threshold. The latest checkpoint failed due to " + why.message() +
-          ", view the Checkpoint History tab or the Job Manager log to find out why continuous checkpoints failed.");
+          ", view the Checkpoint History tab or the Job Manager log to find out why continuous checkpoints failed.",
+      why.cause());
   if (byTask) {
     callback_.failJobDueToTask(std::move(error), *task);
   } else {

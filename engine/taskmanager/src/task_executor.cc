@@ -124,14 +124,19 @@ void TaskExecutor::deploy(TaskDeployment d) {
   }
   const ExecutionAttemptID attempt = d.attempt;
   const AllocationID allocation = d.allocation;
-  Running& running = tasks_[attempt];
-  running.job = d.job;
-  running.task = makeTask(job, std::move(d));
-  const std::string name = fmt::format("{} ({})", running.task->name(), attempt.toString());
-  log_.info("Received task {}, deploy into slot with allocation id {}.", name, allocation.toString());
-  running.actor = world_.executor.spawn(actorOptions(name), [self = shared_from_this(), task = running.task](ExecutionContext& context) {
-    task->run(context);
-  });
+  try {
+    Running& running = tasks_[attempt];
+    running.job = d.job;
+    running.task = makeTask(job, std::move(d));
+    const std::string name = fmt::format("{} ({})", running.task->name(), attempt.toString());
+    log_.info("Received task {}, deploy into slot with allocation id {}.", name, allocation.toString());
+    running.actor = world_.executor.spawn(actorOptions(name), [self = shared_from_this(), task = running.task](ExecutionContext& context) {
+      task->run(context);
+    });
+  } catch (const std::exception&) {  // no thread or no memory for it
+    job.connection.jobMaster->updateTaskExecutionState({attempt, S::kFailed, Throwable::from(std::current_exception())});
+    tasks_.erase(attempt);
+  }
 }
 
 std::string TaskExecutor::refusal(const Job& job, const TaskDeployment& d) const {

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <ctime>
+#include <iostream>
 #include <ostream>
 
 namespace weir {
@@ -39,6 +41,9 @@ class AsyncLogSink final : public LogSink {
     target->set_pattern("%v");
     logger_ = std::make_shared<spdlog::async_logger>("weir", std::move(target), pool_, spdlog::async_overflow_policy::block);
     logger_->set_level(spdlog::level::trace);
+    logger_->set_error_handler([told = std::make_shared<std::atomic<bool>>(false)](const std::string& why) {
+      if (!told->exchange(true)) std::cerr << "warning: a line of the log is lost, others may be: " + why + "\n";
+    });
     logger_->flush_on(spdlog::level::warn);
     flusher_ = std::make_unique<spdlog::details::periodic_worker>([this] { logger_->flush(); }, kFlushPeriod);
   }

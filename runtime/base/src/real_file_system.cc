@@ -112,10 +112,15 @@ Result<std::unique_ptr<WritableFile>> RealFileSystem::create(const std::string& 
 }
 
 Result<std::unique_ptr<ReadableFile>> RealFileSystem::open(const std::string& path) {
-  const int fd = retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  // Without O_NONBLOCK the open of a pipe waits for somebody who writes into it.
+  const int fd = retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (fd < 0) return fileError("open", path, errno);
   auto file = std::make_unique<RealReadableFile>(fd, path);
-  if (isDirectory(path)) return fileError("open", path, EISDIR);
+  struct stat status {};
+  if (::fstat(fd, &status) < 0) return fileError("open", path, errno);
+  if (S_ISDIR(status.st_mode)) return fileError("open", path, EISDIR);
+  if (!S_ISREG(status.st_mode))
+    return Error{ErrorCode::kInvalidArgument, "cannot open " + path + ": it is no regular file, and would not be read from any position"};
   return std::unique_ptr<ReadableFile>(std::move(file));
 }
 

@@ -1,10 +1,12 @@
 #include "weir/base/thread_executor.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <cstring>
 #include <mutex>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "actor_base.h"
@@ -75,15 +77,15 @@ class ThreadExecutor::Threads {
 
 std::shared_ptr<Actor> ThreadExecutor::Threads::spawn(ActorOptions options, ActorBase::Body body) {
   auto actor = std::make_shared<ActorBase>(std::move(options), std::move(body));
-  auto job = std::make_unique<Job>(Job{actor, registry_.add(actor)});
   std::lock_guard lock(mutex_);
   Worker* worker = nullptr;
   if (idle_.empty()) {
-    worker = start();
+    worker = start();  // throws: before the actor is known to anybody
   } else {
     worker = idle_.back();
     idle_.pop_back();
   }
+  auto job = std::make_unique<Job>(Job{actor, registry_.add(actor)});
   worker->job.store(job.release(), std::memory_order_seq_cst);
   worker->parker.wake();
   return actor;
@@ -97,7 +99,13 @@ ThreadExecutor::Threads::Worker* ThreadExecutor::Threads::start() {
   crowd_.awake.fetch_add(1, std::memory_order_relaxed);
   const int error = pthread_create(&worker->thread, &attributes, &workerMain, worker);
   pthread_attr_destroy(&attributes);
-  WEIR_CHECK(error == 0, "no thread number {}: {}", workers_.size(), std::strerror(error));
+  if (error != 0) {
+    crowd_.awake.fetch_sub(1, std::memory_order_relaxed);
+    workers_.pop_back();
+    throw std::runtime_error(fmt::format("the system gives no thread beyond {}: {}; lower the parallelism, raise the limits of threads and "
+                                         "memory (ulimit -u, -v), or take weir.executor: pool",
+                                         workers_.size(), std::strerror(error)));
+  }
   return worker;
 }
 

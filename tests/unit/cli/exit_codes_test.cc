@@ -73,7 +73,7 @@ TEST(ExitCodes, AreZeroWhereAllIsWell) {
 TEST(ExitCodes, AreOneWhereTheJobFailedOrItsResultIsWrong) {
   const Answer failed = weir({"run", "throws", "--quiet"});
   EXPECT_EQ(failed.code, kExitFailed);
-  EXPECT_NE(failed.err.find("java.lang.Exception: no 1"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.err.find("the job failed: no 1 ["), std::string::npos) << failed.err;
   const Answer wrong = weir({"run", "wrong", "--quiet", "--compare"});
   EXPECT_EQ(wrong.code, kExitFailed);
   EXPECT_NE(wrong.err.find("7 is missing"), std::string::npos) << wrong.err;
@@ -91,6 +91,11 @@ TEST(ExitCodes, AreTwoWhereTheUserIsMistaken) {
                                                        {"run", "nope"},
                                                        {"run", "fine", "--nope"},
                                                        {"run", "fine", "--rate", "-1"},
+                                                       {"run", "fine", "--rate", "inf"},
+                                                       {"run", "fine", "--seed", "-1"},
+                                                       {"run", "fine", "--seed", "99999999999999999999"},
+                                                       {"run", "fine", "--log", ""},
+                                                       {"run", "fine", "--kill", "step:-1@50%"},
                                                        {"run", "fine", "--kill", "step"},
                                                        {"run", "fine", "--kill", "nobody@50%"},
                                                        {"run", "fine", "--kill", "step:7@50%"},

@@ -108,6 +108,8 @@ const char* complainBelow(const decltype(kMin)& value) {
   static const std::string text = fmt::format("at least {}", kMin);
   return value < kMin ? text.c_str() : nullptr;
 }
+/// For what costs a thread or more each.
+inline const char* complainOutside1To1024(const int32_t& value) { return value >= 1 && value <= 1024 ? nullptr : "1 to 1024"; }
 inline const char* complainBelow10Millis(const Duration& value) { return value < Duration(Millis(10)) ? "at least 10 ms" : nullptr; }
 inline const char* complainZero(const Duration& value) { return value == Duration() ? "more than 0" : nullptr; }
 inline const char* complainOutsideUnit(const float& value) { return value >= 0 && value <= 1 ? nullptr : "a fraction from 0 to 1"; }

@@ -6,7 +6,7 @@
 namespace weir {
 
 /// Of a cluster in one process. Flink: TaskManagerOptions.MINI_CLUSTER_NUM_TASK_MANAGERS.
-inline constexpr ConfigOption<int32_t> kMiniClusterTaskManagers{"minicluster.number-of-taskmanagers", 1, complainBelow<1>};
+inline constexpr ConfigOption<int32_t> kMiniClusterTaskManagers{"minicluster.number-of-taskmanagers", 1, complainOutside1To1024};
 inline constexpr ConfigOption<int32_t> kNumberOfTaskSlots{"taskmanager.numberOfTaskSlots", 1, complainBelow<1>};
 inline constexpr ConfigOption<std::string> kTaskManagerHost{"taskmanager.host"};
 inline constexpr ConfigOption<std::string> kTaskManagerBindHost{"taskmanager.bind-host"};

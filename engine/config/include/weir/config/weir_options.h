@@ -24,7 +24,7 @@ struct EnumNames<FlowControl> {
 
 inline constexpr ConfigOption<ExecutorKind> kExecutor{"weir.executor", ExecutorKind::kThreads};
 /// Unset: one per core.
-inline constexpr ConfigOption<int32_t> kPoolWorkers{"weir.pool.workers", {}, complainBelow<1>};
+inline constexpr ConfigOption<int32_t> kPoolWorkers{"weir.pool.workers", {}, complainOutside1To1024};
 /// Unset: one per subtask.
 inline constexpr ConfigOption<int32_t> kSimulationCores{"weir.simulation.cores", {}, complainBelow<1>};
 inline constexpr ConfigOption<bool> kCheckpointSync{"weir.checkpoint.sync", true};
