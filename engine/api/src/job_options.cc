@@ -1,6 +1,7 @@
 #include "weir/api/job_options.h"
 
 #include "weir/base/memory_file_system.h"
+#include "weir/channel/channel_state_reader.h"
 #include "weir/checkpoint/checkpoint_files.h"
 #include "weir/config/checkpointing_options.h"
 #include "weir/config/rest_options.h"
@@ -121,20 +122,38 @@ Result<std::shared_ptr<FsCheckpointStorage>> openCheckpointStorage(const Configu
   return std::shared_ptr<FsCheckpointStorage>(storage.get(), [memory, storage](FsCheckpointStorage*) {});
 }
 
-Result<std::optional<InitialCheckpoint>> loadInitialCheckpoint(const Configuration& c, FileSystem& files, LogSink& log) {
+namespace {
+
+/// In-flight data is checked length by length, or taken out where the user gives it up.
+CheckpointReview reviewInFlightData(CheckpointWorkerStorage& storage, int64_t withoutChannelStateOf, const Logger& log) {
+  return [&storage, withoutChannelStateOf, log](CheckpointMetadata& metadata) -> Result<void> {
+    if (metadata.checkpointId != withoutChannelStateOf) return checkChannelState(storage, metadata.operators);
+    const ForgottenChannelState forgotten = forgetChannelState(metadata.operators);
+    log.warn("Restoring checkpoint {} without its in-flight data: {} buffers with {} bytes of records are given up.", metadata.checkpointId,
+             forgotten.buffers, forgotten.bytes);
+    return {};
+  };
+}
+
+}  // namespace
+
+Result<std::optional<InitialCheckpoint>> loadInitialCheckpoint(const Configuration& c, FileSystem& files, CheckpointWorkerStorage& storage,
+                                                               LogSink& log) {
   WEIR_ASSIGN(const auto path, c.getOptional(kStateRecoveryPath));
   if (!path) return std::optional<InitialCheckpoint>();
   WEIR_ASSIGN(const RecoveryClaimMode mode, c.get(kRecoveryClaimMode));
   WEIR_ASSIGN(const bool allowNonRestored, c.get(kIgnoreUnclaimedState));
   WEIR_ASSIGN(const bool fallBack, c.get(kRecoveryFallBack));
-  auto loaded = loadCheckpoint(files, *path);
+  WEIR_ASSIGN(const int64_t withoutChannelStateOf, c.get(kRecoverWithoutChannelStateCheckpointId));
+  const Logger logger(log, "org.apache.flink.runtime.checkpoint.CheckpointCoordinator");
+  const CheckpointReview review = reviewInFlightData(storage, withoutChannelStateOf, logger);
+  auto loaded = loadCheckpoint(files, *path, review);
   if (loaded.has_error() && fallBack) {
     WEIR_ASSIGN(std::string local, localPath(*path));
     while (local.size() > 1 && local.back() == '/') local.pop_back();
-    WEIR_ASSIGN(FallBackCheckpoint older, loadNewestCheckpoint(files, local.substr(0, local.find_last_of('/'))));
-    Logger(log, "org.apache.flink.runtime.checkpoint.CheckpointCoordinator")
-        .warn("{}. Restoring {} instead, as weir.recovery.fall-back allows: output that was committed after it will be repeated.",
-              loaded.error().message, older.checkpoint.folder);
+    WEIR_ASSIGN(FallBackCheckpoint older, loadNewestCheckpoint(files, local.substr(0, local.find_last_of('/')), review));
+    logger.warn("{}. Restoring {} instead, as weir.recovery.fall-back allows: output that was committed after it will be repeated.",
+                loaded.error().message, older.checkpoint.folder);
     loaded = std::move(older.checkpoint);
   }
   if (loaded.has_error()) return loaded.error().in("execution.state-recovery.path");

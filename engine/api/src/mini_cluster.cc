@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "weir/channel/channel_state_reader.h"
 #include "weir/config/network_options.h"
 #include "weir/config/task_manager_options.h"
 #include "weir/config/weir_options.h"
@@ -98,7 +99,7 @@ Result<std::shared_ptr<JobMaster>> MiniCluster::submit(std::shared_ptr<const Job
   Random random(world_.executor.seed(), "job " + std::to_string(jobs_.size()));
   const JobID id = JobID::random(random);
   WEIR_ASSIGN(auto storage, openCheckpointStorage(configuration, world_.fileSystem, id, world_.executor.seed()));
-  WEIR_ASSIGN(auto initial, loadInitialCheckpoint(configuration, world_.fileSystem, world_.log));
+  WEIR_ASSIGN(auto initial, loadInitialCheckpoint(configuration, world_.fileSystem, *storage, world_.log));
 
   JobCheckpointingOptions checkpointing;
   checkpointing.configuration = options.checkpointing;
@@ -112,8 +113,15 @@ Result<std::shared_ptr<JobMaster>> MiniCluster::submit(std::shared_ptr<const Job
   masterOptions.scheduler = options.scheduler;
   auto master = JobMaster::create(world_, graph, id, std::move(masterOptions), std::move(factory));
   for (auto& taskManager : taskManagers_) {
-    taskManager->connectJob(
-        {id, graph, master, options.taskSettings, storage, [] { return std::make_unique<DefaultOperatorStateBackend>(); }});
+    taskManager->connectJob({.job = id,
+                             .graph = graph,
+                             .jobMaster = master,
+                             .settings = options.taskSettings,
+                             .storage = storage,
+                             .createOperatorState = [] { return std::make_unique<DefaultOperatorStateBackend>(); },
+                             .openChannelState = [storage](ChannelStateKind kind, const std::vector<ChannelStateHandle>& handles) {
+                               return openChannelState(*storage, kind, handles);
+                             }});
     std::shared_ptr<TaskExecutorGateway> gateway = taskManager;
     if (options_.gatewayTo) gateway = options_.gatewayTo(taskManager);
     master->addTaskManager({taskManager->id(), std::move(gateway), slotsPerTaskManager_});

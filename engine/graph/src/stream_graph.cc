@@ -194,7 +194,7 @@ class JobGraphGenerator {
         chainEdge.partition = result_.dataSets()[static_cast<size_t>(dataSet)].output;
         chainEdge.partitioner = edge.partitioner;
         chainEdge.supportsUnaligned = supportsUnaligned(program.target);
-        chains_[static_cast<size_t>(to)].inputs.push_back({program.type, program.targetInput});
+        chains_[static_cast<size_t>(to)].inputs.push_back({program.type, program.targetInput, edge.partitioner});
       }
       ChainSpec& chain = chains_[static_cast<size_t>(from)];
       chain.operators[static_cast<size_t>(positionInChain_[static_cast<size_t>(program.source)])].edges.push_back(std::move(chainEdge));

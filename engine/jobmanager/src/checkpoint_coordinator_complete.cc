@@ -1,4 +1,5 @@
 #include "checkpoint_coordinator_entry.h"
+#include "weir/channel/channel_state_reader.h"
 
 namespace weir {
 
@@ -17,6 +18,7 @@ struct CheckpointCoordinator::Finalization {
       return;
     }
     completed->operators = std::move(std::get<std::vector<OperatorState>>(assembled));
+    settleFileSizes(completed->operators);
     if (auto written = writeMetadata(storage, checkpoint); written.has_error()) {
       failure = std::make_shared<CheckpointException>(CheckpointFailureReason::kFinalizeCheckpointFailure,
                                                       std::make_shared<Throwable>("java.io.IOException", written.error().message));

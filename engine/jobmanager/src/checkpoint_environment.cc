@@ -29,8 +29,12 @@ std::shared_ptr<const CheckpointTopology> CheckpointTopology::of(const JobGraph&
     const JobVertex& from = graph.vertex(index);
     position[index] = static_cast<int32_t>(vertices.size());
     CheckpointVertex vertex{from.id, from.name, from.parallelism, from.maxParallelism, from.operators, {}, 0};
-    for (const int32_t set : from.inputs)
-      vertex.inputs.push_back({position[graph.dataSets()[set].producer], graph.dataSets()[set].pattern});
+    for (const int32_t set : from.inputs) {
+      const IntermediateDataSet& data = graph.dataSets()[set];
+      // A strategy that no partitioner has cannot be rescaled either.
+      const PartitionerKind kind = partitionerNamed(data.shipStrategy).value_or(PartitionerKind::kForward);
+      vertex.inputs.push_back({position[data.producer], data.pattern, data.output, kind});
+    }
     vertices.push_back(std::move(vertex));
   }
   return build(std::move(vertices));

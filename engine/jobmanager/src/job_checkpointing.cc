@@ -161,8 +161,15 @@ Result<std::vector<RestoredTask>> JobCheckpointing::assign(const CompletedCheckp
     if (target >= 0) continue;
     target = static_cast<int32_t>(targets.size());
     const CheckpointVertex& vertex = topology_->vertexOf(task);
-    RestoreTarget& made = targets.emplace_back(RestoreTarget{vertex.name, vertex.parallelism, vertex.maxParallelism, true, {}});
+    RestoreTarget& made = targets.emplace_back(RestoreTarget{vertex.name, vertex.parallelism, vertex.maxParallelism, true, {}, {}});
     for (const ChainedOperator& op : vertex.operators) made.operators.push_back(op.id);
+  }
+  for (const int32_t task : tasks) {
+    const int32_t vertex = topology_->vertexOfTask[task];
+    auto& inputs = targets[targetOf[vertex]].inputs;
+    if (!inputs.empty()) continue;
+    for (const auto& input : topology_->vertices[vertex].inputs)
+      inputs.push_back({targetOf[input.vertex], input.output, input.partitioner});
   }
   const bool isWhole = targets.size() == topology_->vertices.size();
   WEIR_ASSIGN(auto assignments, assignStates(checkpoint.operators, targets, allowNonRestoredState_ || !isWhole, checkpoint.toString()));

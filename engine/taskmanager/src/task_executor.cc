@@ -168,7 +168,8 @@ std::shared_ptr<Task> TaskExecutor::makeTask(const Job& job, TaskDeployment d) {
                                                                        .partitions = {},
                                                                        .gates = {},
                                                                        .restoreCheckpointId = d.restoreCheckpointId,
-                                                                       .restore = d.restore});
+                                                                       .restore = d.restore,
+                                                                       .openChannelState = job.connection.openChannelState});
   if (options_.trace) environment->trace = options_.trace->tracer(options_.id, environment->taskName());
   if (job.connection.createChannelStateWriter) environment->channelStateWriter = job.connection.createChannelStateWriter(*environment);
   environment->partitions = network->partitionsOf(d, environment->taskName());

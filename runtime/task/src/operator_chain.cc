@@ -65,6 +65,13 @@ std::unique_ptr<ElementReader> OperatorChain::createReader(int gate) {
   return input.type->createReader(inputOf(0, input.headInput));
 }
 
+std::unique_ptr<ElementReader> OperatorChain::createFilteringReader(int gate) {
+  const ChainInput& input = spec_.inputs[static_cast<size_t>(gate)];
+  const EdgePartitioner::Receiver self{environment_.subtask(), environment_.parallelism, environment_.maxParallelism};
+  OutputBase& filter = *wiring_.emplace_back(input.partitioner->createFilter(inputOf(0, input.headInput), self));
+  return input.type->createReader(filter);
+}
+
 void OperatorChain::initializeState() {
   if (finishedOnRestore_) return;
   static const OperatorSubtaskState kNothing;

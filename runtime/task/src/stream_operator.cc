@@ -1,17 +1,8 @@
 #include "weir/task/stream_operator.h"
 
+#include "weir/task/restore_failure.h"
+
 namespace weir {
-namespace {
-
-[[noreturn]] void throwRestoreFailure(const std::string& name, const Error& error) {
-  const auto cause = std::make_shared<Throwable>("java.io.IOException", "The state of '" + name + "' cannot be restored: " + error.message);
-  if (error.code == ErrorCode::kIo) throw *cause;
-  throw Throwable("org.apache.flink.runtime.execution.SuppressRestartsException",
-                  "A restart would find the same state. Start from another checkpoint with execution.state-recovery.path.", cause);
-}
-
-}  // namespace
-
 OperatorStateBackend& StreamOperator::operatorState() {
   if (!operatorState_) operatorState_ = environment().createOperatorState();
   return *operatorState_;
@@ -25,7 +16,7 @@ void StreamOperator::initializeState(const OperatorSubtaskState& restored, bool 
     if (outcome.has_value() && !restored.managedOperator.empty())
       outcome = operatorState().restore(restored.managedOperator, *environment().storage);
   });
-  if (outcome.has_error()) throwRestoreFailure(setup_.name, outcome.error());
+  if (outcome.has_error()) throwRestoreFailure("The state of '" + setup_.name + "'", outcome.error());
   onInitializeState(isRestored);
 }
 

@@ -10,7 +10,7 @@ StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment,
                        Mailbox& mailbox)
     : environment_(environment), context_(context), times_(times), mailbox_(mailbox),
       log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.StreamTask"), chain_(factory, environment, context),
-      timers_(context.clock()), checkpoints_(environment, context, chain_, timers_) {
+      recovery_(environment, context, chain_), timers_(context.clock()), checkpoints_(environment, context, chain_, timers_) {
   if (environment.gates.empty()) return;
   input_ = std::make_unique<TaskInput>(chain_, environment, context);
   checkpoints_.setInput(input_.get());
@@ -29,9 +29,21 @@ StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment,
 StreamTask::~StreamTask() = default;
 
 void StreamTask::restore() {
+  recovery_.replayOutputs();
   chain_.broadcastEvent(EndOfChannelState{});
   chain_.initializeState();
   chain_.open();
+}
+
+void StreamTask::replayInputs() {
+  if (!input_) return;
+  while (auto recovered = recovery_.nextInput()) {
+    input_->replay(std::move(*recovered));
+    while (input_->isReading()) {
+      if (outputsAvailable()) input_->emitNext();
+      else waitForOutputs();
+    }
+  }
 }
 
 void StreamTask::invoke() {

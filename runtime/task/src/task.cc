@@ -64,6 +64,7 @@ void Task::execute(ExecutionContext& context, std::unique_ptr<StreamTask>& task)
   task = std::make_unique<StreamTask>(*factory_, *environment_, context, times_, mailbox_);
   streamTask_ = task.get();
   task->restore();
+  task->replayInputs();
   if (InputGate* gate = task->inputGate()) network_->requestPartitions(*gate, context);
   network_->awaitBuffers(*environment_, context);
   context.checkCancelled();

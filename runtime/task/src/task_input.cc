@@ -1,7 +1,10 @@
 #include "weir/task/task_input.h"
 
+#include <algorithm>
+
 #include "weir/base/check.h"
 #include "weir/record/event_serializer.h"
+#include "weir/snapshot/checkpoint_failure.h"
 
 namespace weir {
 
@@ -10,7 +13,7 @@ TaskInput::TaskInput(OperatorChain& chain, TaskEnvironment& environment, Executi
   std::vector<SingleInputGate*> single;
   for (size_t g = 0; g < environment.gates.size(); ++g) {
     const int gate = static_cast<int>(g), count = environment.gates[g]->numberOfChannels(), headInput = chain.headInputOf(gate);
-    gates_.push_back({chain.createReader(gate), static_cast<int>(channels_.size()), count, count, count, headInput});
+    gates_.push_back({chain.createReader(gate), nullptr, static_cast<int>(channels_.size()), count, count, count, headInput});
     for (int c = 0; c < count; ++c)
       channels_.push_back({gate, RecordDeserializer(fmt::format("channel {} of gate {} of {}", c, g, environment.taskName()))});
     if (openGatesOfInput_.size() <= static_cast<size_t>(headInput)) openGatesOfInput_.resize(static_cast<size_t>(headInput) + 1);
@@ -18,6 +21,7 @@ TaskInput::TaskInput(OperatorChain& chain, TaskEnvironment& environment, Executi
     single.push_back(environment.gates[g].get());
   }
   openChannels_ = openDataChannels_ = static_cast<int>(channels_.size());
+  demultiplex(environment);
   if (single.size() == 1) {
     gate_ = single.front();
   } else {
@@ -25,6 +29,20 @@ TaskInput::TaskInput(OperatorChain& chain, TaskEnvironment& environment, Executi
     gate_ = union_.get();
   }
   priorityAvailable_ = &gate_->priorityAvailable();
+}
+
+void TaskInput::demultiplex(const TaskEnvironment& environment) {
+  if (!environment.restore) return;
+  const auto& rescaling = environment.restore->inputRescaling;
+  for (size_t g = 0; g < gates_.size() && g < rescaling.size(); ++g) {
+    if (rescaling[g].isIdentity()) continue;
+    Gate& gate = gates_[g];
+    if (!rescaling[g].ambiguous.empty()) gate.filteringReader = chain_.createFilteringReader(static_cast<int>(g));
+    for (int c = 0; c < gate.channels; ++c) {
+      Channel& channel = channels_[static_cast<size_t>(gate.firstChannel + c)];
+      channel.recovering = std::make_unique<VirtualChannels>(rescaling[g], c, channel.deserializer.channel());
+    }
+  }
 }
 
 InputStatus TaskInput::emitNext() {
@@ -38,8 +56,7 @@ InputStatus TaskInput::emitNext() {
     return onEvent(polled->channelIndex, *event);
   }
   handler_->addProcessedBytes(polled->buffer.size());
-  channel.buffer = std::move(polled->buffer);
-  channel.deserializer.setNextBuffer(channel.buffer.bytes());
+  beginBuffer(channel, std::move(polled->buffer));
   current_ = polled->channelIndex;
   return readCurrent();
 }
@@ -54,13 +71,29 @@ void TaskInput::processPriorityEvents() {
   if (gate_->isFinished()) gate_->priorityAvailable().reset();  // nobody resets it any more
 }
 
+void TaskInput::replay(RecoveredInput recovered) {
+  WEIR_CHECK(!isReading(), "recovered input comes in the middle of a buffer");
+  current_ = gates_[static_cast<size_t>(recovered.gate)].firstChannel + recovered.channel;
+  Channel& channel = channels_[static_cast<size_t>(current_)];
+  if (channel.recovering) channel.recovering->select(recovered.oldSubtask, recovered.oldSender);
+  beginBuffer(channel, std::move(recovered.buffer));
+}
+
+void TaskInput::beginBuffer(Channel& channel, Buffer buffer) {
+  channel.buffer = std::move(buffer);
+  RecordDeserializer& deserializer = channel.recovering ? channel.recovering->selected() : channel.deserializer;
+  deserializer.setNextBuffer(channel.buffer.bytes());
+}
+
 InputStatus TaskInput::readCurrent() {
   Channel& channel = channels_[static_cast<size_t>(current_)];
   ControlElement control;
   bool hasControl = false;
   size_t records = 0;
-  const bool more =
-      gates_[static_cast<size_t>(channel.gate)].reader->read(channel.deserializer, chain_.batchSize(), control, hasControl, records);
+  Gate& gate = gates_[static_cast<size_t>(channel.gate)];
+  RecordDeserializer& deserializer = channel.recovering ? channel.recovering->selected() : channel.deserializer;
+  ElementReader& reader = channel.recovering && channel.recovering->isAmbiguous() ? *gate.filteringReader : *gate.reader;
+  const bool more = reader.read(deserializer, chain_.batchSize(), control, hasControl, records);
   if (!more) {
     channel.buffer.reset();
     current_ = -1;
@@ -80,6 +113,10 @@ InputStatus TaskInput::onEvent(int channel, const RuntimeEvent& event) {
     handler_->processCancellationBarrier(marker->checkpointId, channel);
   } else if (std::holds_alternative<EndOfData>(event)) {
     return onEndOfData(channel);
+  } else if (const auto* descriptor = std::get_if<SubtaskConnectionDescriptor>(&event)) {
+    // Senders put it in front of recovered output also where nothing has changed.
+    if (const auto& recovering = channels_[static_cast<size_t>(channel)].recovering)
+      recovering->select(descriptor->inputSubtaskIndex, descriptor->outputSubtaskIndex);
   } else if (std::holds_alternative<EndOfChannelState>(event)) {
     onEndOfRecovery(channel);
   } else if (std::holds_alternative<EndOfPartition>(event)) {
@@ -116,6 +153,10 @@ void TaskInput::onEndOfRecovery(int channel) {
   Channel& state = channels_[static_cast<size_t>(channel)];
   WEIR_CHECK(!state.recovered, "{} ended its recovery twice", state.deserializer.channel());
   state.recovered = true;
+  if (state.recovering) {
+    state.recovering->finish();
+    state.recovering.reset();
+  }
   Gate& gate = gates_[static_cast<size_t>(state.gate)];
   if (--gate.recovering > 0) return;
   for (int c = 0; c < gate.channels; ++c) gate_->channel(gate.firstChannel + c).resumeConsumption();
@@ -141,6 +182,9 @@ void TaskInput::persistUnread(ChannelStateWriter& writer, int64_t checkpointId) 
 }
 
 void TaskInput::checkpointStarted(const CheckpointBarrier& barrier) {
+  // What is on its way belongs to channels of before the rescale: a channel of now cannot store whose it is.
+  const bool demultiplexes = std::any_of(channels_.begin(), channels_.end(), [](const Channel& c) { return c.recovering != nullptr; });
+  if (demultiplexes) throw CheckpointException(CheckpointFailureReason::kCheckpointDeclinedTaskNotReady);
   for (int32_t c = 0; c < static_cast<int32_t>(channels_.size()); ++c)
     if (!channels_[static_cast<size_t>(c)].ended) gate_->channel(c).checkpointStarted(barrier);
 }

@@ -34,9 +34,8 @@ Result<int32_t> readInt(CheckpointStateInput& input, int64_t offset) {
   return loadBigEndian<int32_t>(reinterpret_cast<const uint8_t*>(bytes.data()));
 }
 
-}  // namespace
-
-struct ChannelStateReader::File {
+/// One file: the buffers that the handles name in it, by offset.
+struct File {
   /// A channel of a handle: what its buffers must add up to.
   struct Channel {
     std::string name;
@@ -57,7 +56,7 @@ struct ChannelStateReader::File {
   Result<void> checkEntry(ChannelStateEntry& entry, Channel& channel, int64_t end);
 };
 
-void ChannelStateReader::File::add(ChannelStateKind kind, const ChannelStateHandle& handle) {
+void File::add(ChannelStateKind kind, const ChannelStateHandle& handle) {
   for (const auto& c : handle.channels) {
     for (const int64_t offset : c.offsets)
       entries.push_back({{handle.subtask, c.gateOrPartition, c.channelOrSubpartition, offset, 0}, channels.size()});
@@ -65,7 +64,7 @@ void ChannelStateReader::File::add(ChannelStateKind kind, const ChannelStateHand
   }
 }
 
-Result<void> ChannelStateReader::File::open(CheckpointWorkerStorage& storage) {
+Result<void> File::open(CheckpointWorkerStorage& storage) {
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first.offset < b.first.offset; });
   auto opened = storage.open(stream);
   if (opened.has_error()) {
@@ -94,7 +93,7 @@ Result<void> ChannelStateReader::File::open(CheckpointWorkerStorage& storage) {
   return {};
 }
 
-Result<void> ChannelStateReader::File::checkEntry(ChannelStateEntry& entry, Channel& channel, int64_t end) {
+Result<void> File::checkEntry(ChannelStateEntry& entry, Channel& channel, int64_t end) {
   const int64_t size = input->size();
   if (entry.offset < end)
     return corrupt(channel, entry.offset, fmt::format("begins before byte {}, where the buffer in front of it ends", end));
@@ -109,11 +108,43 @@ Result<void> ChannelStateReader::File::checkEntry(ChannelStateEntry& entry, Chan
   return {};
 }
 
-ChannelStateReader::~ChannelStateReader() = default;
+class FileReader final : public ChannelStateReader {
+ public:
+  Result<void> open(CheckpointWorkerStorage& storage, ChannelStateKind kind, const std::vector<ChannelStateHandle>& handles);
 
-Result<std::unique_ptr<ChannelStateReader>> ChannelStateReader::open(CheckpointWorkerStorage& storage, ChannelStateKind kind,
-                                                                     const std::vector<ChannelStateHandle>& handles) {
-  std::unique_ptr<ChannelStateReader> reader(new ChannelStateReader());
+  const ChannelStateEntry* next() override {
+    while (file_ < files_.size() && entry_ == files_[file_]->entries.size()) {
+      ++file_;
+      entry_ = 0;
+    }
+    if (file_ == files_.size()) return nullptr;
+    current_ = files_[file_].get();
+    const ChannelStateEntry& entry = current_->entries[entry_++].first;
+    at_ = entry.offset + kChannelStateLengthBytes;
+    left_ = entry.length;
+    return &entry;
+  }
+
+  Result<size_t> read(std::span<std::byte> into) override {
+    const auto n = static_cast<size_t>(std::min<int64_t>(left_, static_cast<int64_t>(into.size())));
+    if (n == 0) return n;
+    WEIR_TRY(current_->input->readAt(at_, into.first(n)));
+    at_ += static_cast<int64_t>(n);
+    left_ -= static_cast<int64_t>(n);
+    return n;
+  }
+
+  int64_t totalBytes() const override { return totalBytes_; }
+
+ private:
+  std::vector<std::unique_ptr<File>> files_;
+  size_t file_ = 0, entry_ = 0;  ///< of the next entry
+  const File* current_ = nullptr;
+  int64_t at_ = 0, left_ = 0;  ///< of the current entry
+  int64_t totalBytes_ = 0;
+};
+
+Result<void> FileReader::open(CheckpointWorkerStorage& storage, ChannelStateKind kind, const std::vector<ChannelStateHandle>& handles) {
   std::map<std::string, File*> byIdentity;
   std::set<std::tuple<int32_t, int32_t, int32_t>> claimed;
   for (const ChannelStateHandle& handle : handles) {
@@ -125,38 +156,25 @@ Result<std::unique_ptr<ChannelStateReader>> ChannelStateReader::open(CheckpointW
     }
     File*& file = byIdentity[identityOf(handle.stream)];
     if (!file) {
-      file = reader->files_.emplace_back(std::make_unique<File>()).get();
+      file = files_.emplace_back(std::make_unique<File>()).get();
       file->stream = handle.stream;
     }
     file->add(kind, handle);
   }
-  for (const auto& file : reader->files_) {
+  for (const auto& file : files_) {
     WEIR_TRY(file->open(storage));
-    for (const auto& [entry, channel] : file->entries) reader->totalBytes_ += entry.length;
+    for (const auto& [entry, channel] : file->entries) totalBytes_ += entry.length;
   }
-  return reader;
+  return {};
 }
 
-const ChannelStateEntry* ChannelStateReader::next() {
-  while (file_ < files_.size() && entry_ == files_[file_]->entries.size()) {
-    ++file_;
-    entry_ = 0;
-  }
-  if (file_ == files_.size()) return nullptr;
-  current_ = files_[file_].get();
-  const ChannelStateEntry& entry = current_->entries[entry_++].first;
-  at_ = entry.offset + kChannelStateLengthBytes;
-  left_ = entry.length;
-  return &entry;
-}
+}  // namespace
 
-Result<size_t> ChannelStateReader::read(std::span<std::byte> into) {
-  const auto n = static_cast<size_t>(std::min<int64_t>(left_, static_cast<int64_t>(into.size())));
-  if (n == 0) return n;
-  WEIR_TRY(current_->input->readAt(at_, into.first(n)));
-  at_ += static_cast<int64_t>(n);
-  left_ -= static_cast<int64_t>(n);
-  return n;
+Result<std::unique_ptr<ChannelStateReader>> openChannelState(CheckpointWorkerStorage& storage, ChannelStateKind kind,
+                                                             const std::vector<ChannelStateHandle>& handles) {
+  auto reader = std::make_unique<FileReader>();
+  WEIR_TRY(reader->open(storage, kind, handles));
+  return Result<std::unique_ptr<ChannelStateReader>>(std::move(reader));
 }
 
 Result<void> checkChannelState(CheckpointWorkerStorage& storage, const std::vector<OperatorState>& operators) {
@@ -166,8 +184,8 @@ Result<void> checkChannelState(CheckpointWorkerStorage& storage, const std::vect
       inputs.insert(inputs.end(), subtask.inputChannels.begin(), subtask.inputChannels.end());
       outputs.insert(outputs.end(), subtask.outputChannels.begin(), subtask.outputChannels.end());
     }
-    if (!inputs.empty()) WEIR_TRY(ChannelStateReader::open(storage, ChannelStateKind::kInput, inputs));
-    if (!outputs.empty()) WEIR_TRY(ChannelStateReader::open(storage, ChannelStateKind::kOutput, outputs));
+    if (!inputs.empty()) WEIR_TRY(openChannelState(storage, ChannelStateKind::kInput, inputs));
+    if (!outputs.empty()) WEIR_TRY(openChannelState(storage, ChannelStateKind::kOutput, outputs));
   }
   return {};
 }

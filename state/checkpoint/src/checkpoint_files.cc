@@ -92,7 +92,7 @@ std::optional<int64_t> checkpointNumber(std::string_view name) {
 
 }  // namespace
 
-Result<LoadedCheckpoint> loadCheckpoint(FileSystem& files, std::string_view pathOrUri) {
+Result<LoadedCheckpoint> loadCheckpoint(FileSystem& files, std::string_view pathOrUri, const CheckpointReview& review) {
   WEIR_ASSIGN(std::string path, localPath(pathOrUri));
   if (!files.exists(path)) return Error{ErrorCode::kNotFound, fmt::format("there is no checkpoint or savepoint at {}", path)};
   if (files.isDirectory(path)) {
@@ -110,7 +110,9 @@ Result<LoadedCheckpoint> loadCheckpoint(FileSystem& files, std::string_view path
   loaded.folder = slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
   WEIR_ASSIGN(const auto bytes, files.readAll(path));
   WEIR_ASSIGN(loaded.metadata, readMetadata(bytes, loaded.folder, path));
-  if (auto checked = checkFiles(files, loaded.metadata.operators); checked.has_error()) {
+  auto checked = review ? review(loaded.metadata) : Result<void>();
+  if (checked.has_value()) checked = checkFiles(files, loaded.metadata.operators);
+  if (checked.has_error()) {
     return checked.error().in(fmt::format("cannot restore from {}", loaded.folder));
   }
   return loaded;
@@ -130,12 +132,12 @@ Result<std::vector<std::string>> completedCheckpoints(FileSystem& files, const s
   return folders;
 }
 
-Result<FallBackCheckpoint> loadNewestCheckpoint(FileSystem& files, std::string_view jobFolder) {
+Result<FallBackCheckpoint> loadNewestCheckpoint(FileSystem& files, std::string_view jobFolder, const CheckpointReview& review) {
   WEIR_ASSIGN(const std::string folder, localPath(jobFolder));
   WEIR_ASSIGN(const auto candidates, completedCheckpoints(files, folder));
   std::vector<Error> skipped;
   for (const auto& candidate : candidates) {
-    auto loaded = loadCheckpoint(files, candidate);
+    auto loaded = loadCheckpoint(files, candidate, review);
     if (loaded.has_value()) return FallBackCheckpoint{std::move(*loaded), std::move(skipped)};
     skipped.push_back(loaded.error());
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "in_flight_assignment.h"
 #include "operator_state_repartitioner.h"
 #include "weir/base/check.h"
 #include "weir/exchange/key_groups.h"
@@ -38,12 +39,6 @@ void redistributeKeyed(const OperatorState& state, KeyedHandles member, std::vec
   }
 }
 
-bool hasChannelState(const OperatorState& state) {
-  for (const auto& [index, subtask] : state.subtasks)
-    if (!subtask.inputChannels.empty() || !subtask.outputChannels.empty()) return true;
-  return false;
-}
-
 bool isEmpty(const OperatorState& state) {
   if (!std::holds_alternative<std::monostate>(state.coordinatorState)) return false;
   for (const auto& [index, subtask] : state.subtasks)
@@ -66,13 +61,6 @@ Result<void> checkParallelism(const OperatorState& state, const RestoreTarget& t
         fmt::format("The maximum parallelism ({}) with which the latest checkpoint of the execution job vertex {} has been taken and "
                     "the current maximum parallelism ({}) changed. This is currently not supported.",
                     state.maxParallelism, target.name, maxParallelism)};
-  }
-  if (state.parallelism != target.parallelism && hasChannelState(state)) {
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("The checkpoint of task {} holds in-flight data of {} subtasks, which Weir does not hand out to {}; restore with the "
-                    "same parallelism, or take an aligned checkpoint or a savepoint first.",
-                    target.name, state.parallelism, target.parallelism)};
   }
   return {};
 }
@@ -121,8 +109,6 @@ std::vector<OperatorSubtaskState> redistribute(const OperatorState& state, int32
     auto& subtask = into[static_cast<size_t>(index)];
     subtask.managedKeyed = old.managedKeyed;
     subtask.rawKeyed = old.rawKeyed;
-    subtask.inputChannels = old.inputChannels;
-    subtask.outputChannels = old.outputChannels;
   }
   return into;
 }
@@ -132,6 +118,7 @@ Result<std::vector<RestoreAssignment>> assignStates(const std::vector<OperatorSt
   std::map<OperatorID, const OperatorState*> byId;
   for (const auto& state : states) byId[state.id] = &state;
   std::vector<RestoreAssignment> assignments;
+  std::vector<std::vector<const OperatorState*>> ownStates;
   std::set<OperatorID> used;
   for (const auto& target : targets) {
     std::vector<const OperatorState*> own;
@@ -143,7 +130,9 @@ Result<std::vector<RestoreAssignment>> assignStates(const std::vector<OperatorSt
     }
     WEIR_ASSIGN(auto assignment, assign(own, target));
     assignments.push_back(std::move(assignment));
+    ownStates.push_back(std::move(own));
   }
+  WEIR_TRY(assignInFlightData(ownStates, targets, assignments));
   for (const auto& state : states) {
     if (used.contains(state.id) || allowNonRestoredState || isEmpty(state)) continue;
     return Error{

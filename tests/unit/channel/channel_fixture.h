@@ -53,7 +53,7 @@ struct StorageFixture {
 inline std::vector<std::string> readBack(CheckpointWorkerStorage& storage, ChannelStateKind kind,
                                          const std::vector<ChannelStateHandle>& handles) {
   std::vector<std::string> all;
-  auto reader = ChannelStateReader::open(storage, kind, handles);
+  auto reader = openChannelState(storage, kind, handles);
   if (reader.has_error()) return {"error: " + reader.error().message};
   while (const ChannelStateEntry* entry = (*reader)->next()) {
     std::string text;

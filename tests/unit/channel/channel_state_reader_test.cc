@@ -163,7 +163,7 @@ TEST_P(FlinkChannelState, EveryByteOfItsFilesIsABufferOfSomebody) {
   std::map<std::string, std::map<int64_t, int64_t>> claimed;  // by file: offset to end
   for (const auto& [kind, handle] : handles()) {
     const auto& file = std::get<RelativeFileHandle>(handle.stream);
-    auto reader = ChannelStateReader::open(*storage, kind, {handle}).value();
+    auto reader = openChannelState(*storage, kind, {handle}).value();
     while (const ChannelStateEntry* entry = reader->next()) claimed[file.path][entry->offset] = entry->offset + 4 + entry->length;
   }
   EXPECT_EQ(claimed.size(), 2u);
@@ -184,7 +184,7 @@ TEST_P(FlinkChannelState, InputAndThenTheOutputOfTheSenderAreOneStreamOfRecords)
       if (op.name != name) continue;
       for (const auto& [index, subtask] : op.subtasks) {
         const bool inputs = kind == ChannelStateKind::kInput;
-        auto reader = ChannelStateReader::open(*storage, kind, inputs ? subtask.inputChannels : subtask.outputChannels).value();
+        auto reader = openChannelState(*storage, kind, inputs ? subtask.inputChannels : subtask.outputChannels).value();
         while (const ChannelStateEntry* entry = reader->next()) {
           const int32_t other = entry->channelOrSubpartition;
           auto& bytes = into[inputs ? LogicalChannel{entry->oldSubtask, other} : LogicalChannel{other, entry->oldSubtask}];
@@ -229,7 +229,7 @@ TEST_P(FlinkChannelState, TheSameBuffersWrittenAgainGiveTheSameFileAndTheSameHan
     std::set<int32_t> writers;
     for (size_t w = 0; w < own.size(); ++w) {
       writers.insert(static_cast<int32_t>(w));
-      auto reader = ChannelStateReader::open(*storage, own[w].first, {own[w].second}).value();
+      auto reader = openChannelState(*storage, own[w].first, {own[w].second}).value();
       while (const ChannelStateEntry* entry = reader->next()) {
         std::vector<std::byte> bytes(static_cast<size_t>(entry->length));
         ASSERT_EQ(reader->read(bytes).value(), bytes.size());

@@ -286,14 +286,6 @@ TEST(StateAssignment, AFinishedTaskIsFinishedAgain) {
   EXPECT_THAT(assignStates({state}, {target}, false, "c").error().message, HasSubstr("mixes operators that were finished"));
 }
 
-TEST(StateAssignment, InFlightDataStaysWithItsSubtaskAndCannotChangeParallelism) {
-  auto state = operatorOf(2);
-  state.subtasks[1].inputChannels = {{1, 10, fileOf(1), {{0, 0, 10, {4}}}}};
-  EXPECT_EQ(redistribute(state, 2)[1].inputChannels.size(), 1u);
-  EXPECT_THAT(assignStates({state}, {targetOf(3, 128, false)}, false, "c").error().message,
-              HasSubstr("holds in-flight data of 2 subtasks"));
-}
-
 TEST(StateAssignment, FilesOfRocksDbGoToEverySubtaskWhoseRangeTheyTouch) {
   auto state = operatorOf(1);
   RocksDbHandle rocks;

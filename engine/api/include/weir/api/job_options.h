@@ -28,7 +28,8 @@ Result<std::shared_ptr<FsCheckpointStorage>> openCheckpointStorage(const Configu
                                                                    uint64_t seed);
 
 /// The checkpoint that execution.state-recovery.path names; none where it names none. With weir.recovery.fall-back an older one of the same
-/// job, if that one cannot be read.
-Result<std::optional<InitialCheckpoint>> loadInitialCheckpoint(const Configuration& configuration, FileSystem& files, LogSink& log);
+/// job, if that one cannot be read. In-flight data is checked too, or given up where the configuration says so. `storage` opens its files.
+Result<std::optional<InitialCheckpoint>> loadInitialCheckpoint(const Configuration& configuration, FileSystem& files,
+                                                               CheckpointWorkerStorage& storage, LogSink& log);
 
 }  // namespace weir

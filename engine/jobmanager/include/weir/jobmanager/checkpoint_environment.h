@@ -9,6 +9,7 @@
 
 #include "weir/base/clock.h"
 #include "weir/base/ids.h"
+#include "weir/exchange/partitioner.h"
 #include "weir/graph/job_graph.h"
 #include "weir/task/execution_state.h"
 #include "weir/rpc/gateways.h"
@@ -49,6 +50,8 @@ struct CheckpointVertex {
   struct Input {
     int32_t vertex = 0;  ///< the producer: index in CheckpointTopology::vertices
     DistributionPattern pattern = DistributionPattern::kAllToAll;
+    int32_t output = 0;  ///< which one of the producer
+    PartitionerKind partitioner = PartitionerKind::kForward;
   };
   std::vector<Input> inputs;
   int32_t firstTask = 0;  ///< number of its subtask 0; filled by CheckpointTopology::build

@@ -44,6 +44,7 @@ struct JobConnection {
   std::function<std::unique_ptr<OperatorStateBackend>()> createOperatorState;
   /// Makes what stores the in-flight data of one task; empty where no checkpoint can be unaligned.
   std::function<std::shared_ptr<ChannelStateWriter>(const TaskEnvironment&)> createChannelStateWriter{};
+  ChannelStateOpener openChannelState{};
 };
 
 /// A TaskManager: runs the tasks that JobMasters deploy, hands them their messages, and reports what becomes of them.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -35,6 +36,13 @@ constexpr PartitionerTraits traitsOf(PartitionerKind kind) {
     case PartitionerKind::kCustom: return {"CUSTOM", false, true, kArbitrary, kFull};
   }
   return {};
+}
+
+/// The one that plans print as `name`.
+constexpr std::optional<PartitionerKind> partitionerNamed(std::string_view name) {
+  for (int kind = 0; kind <= static_cast<int>(PartitionerKind::kCustom); ++kind)
+    if (traitsOf(static_cast<PartitionerKind>(kind)).name == name) return static_cast<PartitionerKind>(kind);
+  return std::nullopt;
 }
 
 // A channel selector picks the subpartition of each value: select(value), inlined into the emitting loop. One per producing subtask, used

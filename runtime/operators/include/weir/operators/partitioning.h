@@ -32,6 +32,29 @@ class RecordWriterOutput final : public Output<T> {
   Random& random_;
 };
 
+/// Keeps the records that a selector sends to one subtask. Flink: RecordFilter of a virtual channel.
+template <class T, class Selector>
+class FilteringOutput final : public Output<T> {
+ public:
+  FilteringOutput(Output<T>& into, Selector selector, uint32_t own) : into_(into), selector_(std::move(selector)), own_(own) {}
+
+  void collect(std::span<StreamRecord<T>> records) override {
+    size_t kept = 0;
+    for (size_t i = 0; i < records.size(); ++i) {
+      if (selector_.select(records[i].value) != own_) continue;
+      if (kept != i) std::swap(records[kept], records[i]);
+      ++kept;
+    }
+    if (kept > 0) into_.collect(records.first(kept));
+  }
+  void emitControl(const ControlElement& element) override { into_.emitControl(element); }
+
+ private:
+  Output<T>& into_;
+  Selector selector_;
+  const uint32_t own_;
+};
+
 /// The partitioners that look at no key.
 template <class T>
 class UnkeyedEdge final : public EdgePartitioner {
@@ -52,6 +75,10 @@ class UnkeyedEdge final : public EdgePartitioner {
       case PartitionerKind::kCustom: break;
     }
     checkFailed(__FILE__, __LINE__, "createOutput", "this partitioner needs a key");
+  }
+
+  std::unique_ptr<OutputBase> createFilter(OutputBase&, const Receiver&) const override {
+    checkFailed(__FILE__, __LINE__, "createFilter", "what this partitioner does with a record does not follow from it");
   }
 
  private:
@@ -80,6 +107,12 @@ class KeyedEdge final : public EdgePartitioner {
     return std::make_unique<RecordWriterOutput<T, Selector>>(
         target.writer, Selector({keyFn_}, static_cast<int32_t>(target.writer.channels()), target.consumerMaxParallelism), target.random);
   }
+  std::unique_ptr<OutputBase> createFilter(OutputBase& into, const Receiver& self) const override {
+    using Selector = HashPartitioner<KeySelector<T, KeyFn>>;
+    return std::make_unique<FilteringOutput<T, Selector>>(static_cast<Output<T>&>(into),
+                                                          Selector({keyFn_}, self.parallelism, self.maxParallelism),
+                                                          static_cast<uint32_t>(self.subtask));
+  }
 
  private:
   KeyFn keyFn_;
@@ -95,6 +128,11 @@ class CustomEdge final : public EdgePartitioner {
     using Selector = CustomPartitioner<KeySelector<T, KeyFn>, Choose>;
     return std::make_unique<RecordWriterOutput<T, Selector>>(
         target.writer, Selector({keyFn_}, choose_, static_cast<int32_t>(target.writer.channels())), target.random);
+  }
+  std::unique_ptr<OutputBase> createFilter(OutputBase& into, const Receiver& self) const override {
+    using Selector = CustomPartitioner<KeySelector<T, KeyFn>, Choose>;
+    return std::make_unique<FilteringOutput<T, Selector>>(static_cast<Output<T>&>(into), Selector({keyFn_}, choose_, self.parallelism),
+                                                          static_cast<uint32_t>(self.subtask));
   }
 
  private:

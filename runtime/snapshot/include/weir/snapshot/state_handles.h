@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -97,11 +98,24 @@ struct OperatorSubtaskState {
   int64_t stateSize() const;
 };
 
+/// How in-flight data of one gate or partition comes to one subtask after the parallelism at one of its ends has changed.
+/// Flink: InflightDataGateOrPartitionRescalingDescriptor.
+struct InFlightRescaling {
+  std::vector<int32_t> oldSubtasks;               ///< of this vertex, whose data it takes over
+  std::vector<std::vector<int32_t>> oldChannels;  ///< by channel or subpartition as it is now: those of before that go there
+  std::set<int32_t> ambiguous;                    ///< of oldSubtasks: others take over the same, each keeps what the partitioner sends it
+
+  /// Nothing has changed.
+  bool isIdentity() const { return oldChannels.empty(); }
+};
+
 /// What a subtask acknowledges a checkpoint with: its operators by id. Flink: TaskStateSnapshot.
 struct TaskStateSnapshot {
   std::map<OperatorID, OperatorSubtaskState> operators;
   bool finished = false;           ///< the task had finished all its operators before the checkpoint
   bool finishedOnRestore = false;  ///< the task was restored as finished
+  /// For a restore: by gate, and by partition; those that are missing have not changed.
+  std::vector<InFlightRescaling> inputRescaling, outputRescaling;
 
   int64_t stateSize() const;
 };

@@ -35,6 +35,14 @@ class EdgePartitioner {
   virtual ~EdgePartitioner() = default;
   virtual PartitionerKind kind() const = 0;
   virtual std::unique_ptr<OutputBase> createOutput(const Target& target) const = 0;
+
+  /// A subtask at the other end of the edge, as it is now.
+  struct Receiver {
+    int32_t subtask, parallelism, maxParallelism;
+  };
+  /// Hands on to `into` what this partitioner sends to `self`. Asked where in-flight data may be of several subtasks: of partitioners whose
+  /// choice follows from the record alone.
+  virtual std::unique_ptr<OutputBase> createFilter(OutputBase& into, const Receiver& self) const = 0;
 };
 
 /// One edge out of a chained operator: to another operator of the chain, or to a partition of the task.
@@ -62,6 +70,7 @@ struct ChainedOperatorSpec {
 struct ChainInput {
   const ElementType* type = nullptr;
   int headInput = 0;
+  std::shared_ptr<const EdgePartitioner> partitioner{};  ///< of the edge that leads here
 };
 
 /// Everything that is the same for all subtasks of a vertex. operators[0] is the head; each operator stands behind those that feed it.

@@ -25,6 +25,8 @@ class OperatorChain {
   int headInputOf(int gate) const { return spec_.inputs[static_cast<size_t>(gate)].headInput; }
   /// Where the records of gate `gate` go.
   std::unique_ptr<ElementReader> createReader(int gate);
+  /// The same without the records that the partitioner of the edge does not send to this subtask.
+  std::unique_ptr<ElementReader> createFilteringReader(int gate);
 
   void initializeState();
   void open();

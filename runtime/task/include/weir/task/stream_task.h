@@ -14,7 +14,7 @@ namespace weir {
 /// The loop of one task: mails first, then input, then a wait; the only place where its operators run.
 ///
 /// Flink: StreamTask with its MailboxProcessor. Threads: everything on the task's actor, except mailbox() and times().
-/// Life: restore(), invoke(), close(). close() alone after a failure.
+/// Life: restore(), replayInputs(), invoke(), close(). close() alone after a failure.
 /// Invariants: between two batches the loop looks for mail; a snapshot never splits a batch; records are processed only while every output
 /// has a buffer in hand; the barrier that triggers leads to its snapshot before another record is read; a barrier that overtakes, and a
 /// timer that is due, wait for at most the batch that is being processed, also while no output has a buffer.
@@ -23,8 +23,10 @@ class StreamTask : private CheckpointableTask {
   StreamTask(const TaskFactory& factory, TaskEnvironment& environment, ExecutionContext& context, TaskTimes& times, Mailbox& mailbox);
   ~StreamTask();
 
-  /// Operators have their state and are open; every output channel begins with the end of its recovery.
+  /// Operators have their state and are open; every output channel begins with what was in flight in it, and the end of its recovery.
   void restore();
+  /// Processes what was in flight in the inputs. After restore(), before the gates are connected: then it is in front of all that comes.
+  void replayInputs();
   /// Returns when all input was processed, acknowledged by all consumers and, with checkpoints on, covered by a completed checkpoint.
   void invoke();
   /// Cancels asynchronous parts and closes the operators. Never throws.
@@ -72,6 +74,7 @@ class StreamTask : private CheckpointableTask {
   Mailbox& mailbox_;
   Logger log_;
   OperatorChain chain_;
+  ChannelStateRecovery recovery_;
   TaskTimers timers_;
   TaskTimers::Id alignmentTimer_ = 0;
   SubtaskCheckpointCoordinator checkpoints_;

@@ -12,6 +12,7 @@
 #include "weir/exchange/result_partition.h"
 #include "weir/exchange/union_input_gate.h"
 #include "weir/metrics/barrier_trace.h"
+#include "weir/snapshot/channel_state_reader.h"
 #include "weir/snapshot/channel_state_writer.h"
 #include "weir/snapshot/checkpoint_responder.h"
 #include "weir/snapshot/checkpoint_storage.h"
@@ -90,6 +91,7 @@ struct TaskEnvironment {
   std::vector<std::unique_ptr<SingleInputGate>> gates{};
   int64_t restoreCheckpointId = 0;  ///< 0: nothing to restore
   std::shared_ptr<const TaskStateSnapshot> restore{};
+  ChannelStateOpener openChannelState{};  ///< reads the in-flight data in `restore`
 
   int32_t subtask() const { return attempt.subtask; }
   /// `enrich (2/2)`

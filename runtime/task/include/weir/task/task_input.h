@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "weir/barrier/checkpoint_barrier_handler.h"
+#include "weir/task/channel_state_recovery.h"
 #include "weir/task/operator_chain.h"
+#include "weir/task/virtual_channels.h"
 
 namespace weir {
 
@@ -37,6 +39,10 @@ class TaskInput {
   bool looksLikePriority() const { return priorityAvailable_->looksSet(); }
   /// Handles them, ahead of the records, also in the middle of a buffer. May be called while no record may be read.
   void processPriorityEvents();
+  /// Takes a buffer that was in flight in a checkpoint, in front of all that the gates give. Requires: not isReading().
+  void replay(RecoveredInput recovered);
+  /// In the middle of a buffer: emitNext() goes on with it.
+  bool isReading() const { return current_ >= 0; }
   /// What to wait for after kNothingAvailable.
   Signal& available() { return gate_->available(); }
   void resumeConsumption(int channel);
@@ -54,15 +60,18 @@ class TaskInput {
     int gate;
     RecordDeserializer deserializer;
     Buffer buffer{};  ///< being read
+    std::unique_ptr<VirtualChannels> recovering{};  ///< after a rescale, until all in-flight data has come
     bool endOfData = false, ended = false, recovered = false;
   };
   struct Gate {
-    std::unique_ptr<ElementReader> reader;
+    std::unique_ptr<ElementReader> reader, filteringReader;  ///< the latter keeps what is sent here; null without a rescale
     int firstChannel, channels;
     int openData, recovering;  ///< channels without EndOfData; channels whose recovery has not ended
     int headInput;
   };
 
+  void demultiplex(const TaskEnvironment& environment);
+  void beginBuffer(Channel& channel, Buffer buffer);
   InputStatus readCurrent();
   InputStatus onEvent(int channel, const RuntimeEvent& event);
   void traceReceived(const CheckpointBarrier& barrier, int channel);

@@ -27,9 +27,11 @@ struct LoadedCheckpoint {
   CheckpointMetadata metadata;
   std::string folder;
 };
+/// Looks at what was read before its files are looked for; may take something out, or find it wrong.
+using CheckpointReview = std::function<Result<void>(CheckpointMetadata&)>;
 /// From the path of a checkpoint's folder or of its `_metadata`, also as a `file:` URI. Every file that it refers to must be there with the
 /// length that it should have. The error is one sentence and names the file.
-Result<LoadedCheckpoint> loadCheckpoint(FileSystem& files, std::string_view pathOrUri);
+Result<LoadedCheckpoint> loadCheckpoint(FileSystem& files, std::string_view pathOrUri, const CheckpointReview& review = {});
 
 /// The folders `chk-<n>` with a `_metadata` in a job's folder, newest first.
 Result<std::vector<std::string>> completedCheckpoints(FileSystem& files, const std::string& jobFolder);
@@ -40,7 +42,7 @@ struct FallBackCheckpoint {
 };
 /// The newest checkpoint in a job's folder that can be loaded. Passing over one may repeat committed output: only for who asked for it
 /// (weir.recovery.fall-back).
-Result<FallBackCheckpoint> loadNewestCheckpoint(FileSystem& files, std::string_view jobFolder);
+Result<FallBackCheckpoint> loadNewestCheckpoint(FileSystem& files, std::string_view jobFolder, const CheckpointReview& review = {});
 
 /// "the state file /x/chk-1/...": a handle in messages.
 std::string describe(const StreamHandle& handle);
