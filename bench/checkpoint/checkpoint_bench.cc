@@ -106,10 +106,10 @@ void threeStagesOfFour(benchmark::State& state) {
 }
 BENCHMARK(threeStagesOfFour)->ArgName("sync")->Arg(0)->Arg(1)->Iterations(5)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
-/// us_per_task: what each task above 16 adds.
+/// us_per_task: what each task above 16 adds. The worker pool is what a job of so many subtasks is for.
 void sourcesIntoOne(benchmark::State& state) {
   const auto sources = static_cast<int32_t>(state.range(0));
-  Jobs jobs;
+  Jobs jobs = state.range(1) ? Jobs(std::make_unique<PoolExecutor>()) : Jobs();
   const auto measure = [&](int32_t parallelism) {
     ScratchFolder folder;
     auto env = environment(folder, false);
@@ -130,7 +130,12 @@ void sourcesIntoOne(benchmark::State& state) {
   state.counters["us_per_task"] = median(perTask);
   state.SetLabel("executor: " + jobs.executor());
 }
-BENCHMARK(sourcesIntoOne)->Arg(128)->Arg(512)->Iterations(kForNumbers ? 5 : 1)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(sourcesIntoOne)
+    ->ArgNames({"sources", "pool"})
+    ->ArgsProduct({{128, 512}, {0, 1}})
+    ->Iterations(kForNumbers ? 5 : 1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
 
 /// A region of twelve tasks without state, restarted without delay: from the failure of one task until all run again.
 void restartOfARegion(benchmark::State& state) {

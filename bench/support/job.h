@@ -15,21 +15,23 @@
 #include "weir/api/stream_execution_environment.h"
 #include "weir/base/log_sinks.h"
 #include "weir/base/real_file_system.h"
+#include "weir/base/pool_executor.h"
 #include "weir/base/thread_executor.h"
 
 namespace weir::bench {
 
-/// Jobs on a MiniCluster, a thread per task, without a log.
+/// Jobs on a MiniCluster, a thread per task unless another executor is given, without a log.
 class Jobs {
  public:
+  explicit Jobs(std::unique_ptr<Executor> executor = std::make_unique<ThreadExecutor>()) : executor_(std::move(executor)) {}
   using Meanwhile = std::function<void(ExecutionContext&, MiniCluster&, JobMaster&)>;
 
   /// Runs the program; `meanwhile` is called on the client's actor once it was submitted, and the job is cancelled after it. Ends the
   /// process where the job cannot start or has failed: a benchmark of a broken job has no number.
   void run(const StreamExecutionEnvironment& program, const Meanwhile& meanwhile) {
-    executor_.run("client", [&](ExecutionContext& context) {
+    executor_->run("client", [&](ExecutionContext& context) {
       const auto graph = orExit(program.getJobGraph("benchmark"));
-      const auto cluster = orExit(MiniCluster::start({executor_, files_, log_}, program.configuration(), slotsNeeded(*graph)));
+      const auto cluster = orExit(MiniCluster::start({*executor_, files_, log_}, program.configuration(), slotsNeeded(*graph)));
       const auto master = orExit(cluster->submit(graph, program.configuration()));
       meanwhile(context, *cluster, *master);
       master->cancel();
@@ -39,7 +41,7 @@ class Jobs {
     });
   }
   /// Shown beside every number: what whole tasks cost depends on it.
-  std::string executor() const { return std::string(executor_.name()); }
+  std::string executor() const { return std::string(executor_->name()); }
 
   [[noreturn]] static void exitWith(const std::string& why) {
     std::fprintf(stderr, "%s\n", why.c_str());
@@ -53,7 +55,7 @@ class Jobs {
     return std::move(*result);
   }
 
-  ThreadExecutor executor_;
+  const std::unique_ptr<Executor> executor_;
   RealFileSystem files_;
   NullLogSink log_;
 };
