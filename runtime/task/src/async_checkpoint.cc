@@ -37,6 +37,14 @@ bool AsyncCheckpoint::hasNothingToWrite() const {
   return std::all_of(snapshots_.begin(), snapshots_.end(), [](const OperatorSnapshot& s) { return !s.keyed && !s.operatorState; });
 }
 
+bool AsyncCheckpoint::touchesNoFile() const {
+  if (hasNothingToWrite()) return true;
+  const size_t most = storage_->resolveCheckpointLocation(checkpoint_.checkpointId, options_.location)->inlineThreshold();
+  return std::all_of(snapshots_.begin(), snapshots_.end(), [most](const OperatorSnapshot& s) {
+    return !s.keyed && (!s.operatorState || s.operatorState->size().value_or(most + 1) <= most);
+  });
+}
+
 void AsyncCheckpoint::setAlignment(const CheckpointMetrics& alignment) {
   Lock lock(mutex_);
   metrics_.alignmentDurationNanos = alignment.alignmentDurationNanos;
@@ -106,7 +114,8 @@ void AsyncCheckpoint::decline(const std::shared_ptr<const CheckpointException>& 
 AsyncCheckpoint::Written AsyncCheckpoint::write(ExecutionContext& context) {
   if (hasNothingToWrite()) return std::make_shared<TaskStateSnapshot>();
   Written state = std::make_shared<TaskStateSnapshot>();
-  context.blocking([&] { state = writeFiles(); });
+  if (touchesNoFile()) state = writeFiles();
+  else context.blocking([&] { state = writeFiles(); });
   snapshots_.clear();  // ends the copy-on-write
   return state;
 }

@@ -107,11 +107,12 @@ void SubtaskCheckpointCoordinator::snapshot(const CheckpointMetaData& checkpoint
   const AsyncCheckpoint::Finished finished{operatorsFinished, chain_.isFinishedOnRestore()};
   auto part = std::make_shared<AsyncCheckpoint>(environment_, checkpoint, options, metrics, std::move(snapshots), std::move(inFlight),
                                                 finished, syncEnded);
-  if (part->hasNothingToWrite()) part->run(context_);  // no file, so no worker: an idle checkpoint costs no hand-over
+  const bool here = part->touchesNoFile();  // so no worker: small state costs no hand-over
+  if (here) part->run(context_);
   if (part->isDone()) return;
   forgetFinishedParts();
   running_[id] = part;
-  if (!part->hasNothingToWrite()) environment_.snapshotWorkers.submit([part](ExecutionContext& worker) { part->run(worker); });
+  if (!here) environment_.snapshotWorkers.submit([part](ExecutionContext& worker) { part->run(worker); });
 }
 
 void SubtaskCheckpointCoordinator::startOutputTimer(const CheckpointMetaData& checkpoint, const CheckpointOptions& options) {

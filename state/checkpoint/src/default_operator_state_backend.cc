@@ -52,6 +52,7 @@ class SerializedState final : public OperatorSnapshotJob {
     WEIR_ASSIGN(handle_.stream, output->finish());
     return std::optional<OperatorStateHandle>(handle_);
   }
+  std::optional<size_t> size() const override { return bytes_.size(); }
 
  private:
   DataOutput bytes_;

@@ -109,6 +109,7 @@ class FsCheckpointStorage::Factory final : public CheckpointStreamFactory {
     return std::unique_ptr<CheckpointStateOutput>(
         std::make_unique<Output>(storage_, exclusive ? *folder_ : storage_.jobFolder_ + "/shared", exclusive));
   }
+  size_t inlineThreshold() const override { return storage_.options_.inlineThreshold; }
 
  private:
   FsCheckpointStorage& storage_;

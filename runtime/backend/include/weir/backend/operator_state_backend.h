@@ -91,6 +91,8 @@ class OperatorSnapshotJob {
   virtual ~OperatorSnapshotJob() = default;
   /// Once; blocks on files. Nothing where no state was registered.
   virtual Result<std::optional<OperatorStateHandle>> write(CheckpointStreamFactory& factory) = 0;
+  /// What write() will put into one output, in bytes, if that is known already.
+  virtual std::optional<size_t> size() const { return std::nullopt; }
 };
 
 /// State per subtask, not per key: small lists and maps by name. Asking again for the same name gives the same state; a name that is

@@ -41,6 +41,8 @@ class CheckpointStreamFactory {
  public:
   virtual ~CheckpointStreamFactory() = default;
   virtual Result<std::unique_ptr<CheckpointStateOutput>> createOutput(CheckpointedStateScope scope) = 0;
+  /// An output of up to this many bytes touches no file: its handle holds them.
+  virtual size_t inlineThreshold() const { return 0; }
 };
 
 /// The worker's view of checkpoint storage: where to write state, how to read it back. Any thread; calls may block, so tasks use it from

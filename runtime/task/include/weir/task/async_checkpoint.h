@@ -30,8 +30,9 @@ class AsyncCheckpoint : public std::enable_shared_from_this<AsyncCheckpoint> {
   AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaData checkpoint, CheckpointOptions options, CheckpointMetrics metrics,
                   std::vector<OperatorSnapshot> snapshots, InFlight inFlight, Finished finished, Nanos started);
 
-  bool hasNothingToWrite() const;
-  /// On a worker, or on the task itself where there is nothing to write.
+  /// All that is to be written is small enough to be handed over in memory. Before run().
+  bool touchesNoFile() const;
+  /// On a worker, or on the task itself where it touches no file.
   void run(ExecutionContext& context);
   /// The alignment has ended after the snapshot was taken: these are its numbers. Before the in-flight data is complete. The task.
   void setAlignment(const CheckpointMetrics& alignment);
@@ -44,6 +45,7 @@ class AsyncCheckpoint : public std::enable_shared_from_this<AsyncCheckpoint> {
   enum class State { kRunning, kCompleted, kDiscarded };
   using Written = Result<std::shared_ptr<TaskStateSnapshot>>;
 
+  bool hasNothingToWrite() const;
   Written write(ExecutionContext& context);
   Written writeFiles();
   Result<void> writeInto(TaskStateSnapshot& state);
