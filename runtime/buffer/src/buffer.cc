@@ -1,13 +1,18 @@
 #include "weir/buffer/buffer.h"
 
 #include <cstring>
+#include <memory>
 #include <new>
 
 namespace weir {
 
 MemorySegment* MemorySegment::allocate(uint32_t size) {
-  void* memory = ::operator new(sizeof(MemorySegment) + size, std::align_val_t{alignof(MemorySegment)});
-  auto* segment = new (memory) MemorySegment;
+  // Aligned here: malloc's own way to do it goes past its thread cache, and each barrier comes by here.
+  size_t room = sizeof(MemorySegment) + size + alignof(MemorySegment);
+  void* const allocation = ::operator new(room);
+  void* at = allocation;
+  auto* segment = new (std::align(alignof(MemorySegment), sizeof(MemorySegment) + size, at, room)) MemorySegment;
+  segment->allocation_ = allocation;
   segment->data_ = reinterpret_cast<uint8_t*>(segment + 1);
   segment->capacity_ = size;
   segment->open(nullptr, -1);
@@ -20,8 +25,9 @@ void MemorySegment::lastReleased() {
     references_.store(0, std::memory_order_relaxed);
     recycler_->recycle(*this);
   } else {
+    void* const allocation = allocation_;
     this->~MemorySegment();
-    ::operator delete(this, std::align_val_t{alignof(MemorySegment)});
+    ::operator delete(allocation);
   }
 }
 

@@ -24,18 +24,19 @@ bool LocalInputChannel::requestSubpartition(const ReaderSlot& reader) {
 std::optional<BufferAndBacklog> LocalInputChannel::getNextBuffer() {
   if (released_) throwCancelled("Queried for a buffer after channel has been released.");
   if (!view_) return std::nullopt;
-  std::optional<BufferAndBacklog> next;
-  do {
-    next = view_.getNextBuffer();
+  while (true) {
+    std::optional<BufferAndBacklog> next = view_.getNextBuffer();
     if (!next) {
       if (view_.isReleased()) throwIfFailed();
-      return std::nullopt;
+      return next;
     }
-    countIn(next->buffer.size());
-  } while (next->buffer.size() == 0);
-  if (next->buffer.isBuffer()) persister_.maybePersist(next->buffer);
-  else persister_.checkForBarrier(next->buffer);
-  return next;
+    const Buffer& buffer = next->buffer;
+    countIn(buffer.size());
+    if (buffer.size() == 0) continue;
+    if (buffer.isBuffer()) persister_.maybePersist(buffer);
+    else persister_.checkForBarrier(buffer);
+    return next;
+  }
 }
 
 void LocalInputChannel::throwIfFailed() const {

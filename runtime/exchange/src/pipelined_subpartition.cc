@@ -130,29 +130,29 @@ void PipelinedSubpartition::flush(NotificationBatch& notifications) {
 }
 
 std::optional<BufferAndBacklog> PipelinedSubpartition::poll() {
-  while (true) {
-    BufferConsumer consumed;  // these two let go of their memory after the lock
-    BufferConsumer::Slice slice;
+  std::optional<BufferAndBacklog> result;
+  bool retry;
+  do {
+    Buffer empty;  // lets go of its memory after the lock
     int64_t leftInOrder = kNoCheckpoint;
-    std::optional<BufferAndBacklog> result;
-    bool retry = false;
+    retry = false;
     {
       Lock lock(mutex_);
-      if (blocked_ && !queue_.hasPriority()) return std::nullopt;
+      if (blocked_ && !queue_.hasPriority()) return result;
       if (queue_.empty()) {
         flushRequested_ = false;
-        return std::nullopt;
+        return result;
       }
       BufferConsumer& head = queue_.front();
       const DataType type = head.dataType();
       if (requiresAnnouncement(type) && pendingCheckpoint_ != kNoCheckpoint) [[unlikely]] {
         if (pendingCheckpoint_ == barrierId(head.bytes())) leftInOrder = takePendingCheckpoint();
       }
-      slice = head.build();
+      BufferConsumer::Slice slice = head.build();
       WEIR_CHECK(slice.finished || queue_.size() == 1, "an unfinished buffer in front of another one");
       if (queue_.size() == 1) flushRequested_ = false;
       if (slice.finished) {
-        consumed = queue_.popFront();
+        queue_.forgetFront();
         if (weir::isBuffer(type)) --buffersInBacklog_;
       }
       if (slice.buffer.size() > 0 || (slice.finished && forwardsEmptyBuffers_)) {
@@ -161,11 +161,12 @@ std::optional<BufferAndBacklog> PipelinedSubpartition::poll() {
         result.emplace(std::move(slice.buffer), backlogLocked(), nextDataType(), sequenceNumber_++);
       } else {
         retry = slice.finished;
+        empty.swap(slice.buffer);
       }
     }
     if (leftInOrder != kNoCheckpoint) channelStateWriter_->completeOutputData(leftInOrder, info_, {});
-    if (!retry) return result;
-  }
+  } while (retry);
+  return result;
 }
 
 bool PipelinedSubpartition::resumeConsumption() {

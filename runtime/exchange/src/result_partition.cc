@@ -162,7 +162,12 @@ void ResultPartition::finishBroadcast() {
   if (builder.isOpen()) count(int64_t{builder.finish()} * descriptor_.subpartitions, descriptor_.subpartitions);
 }
 
+void ResultPartition::prefetchFirst() const {
+  for (int32_t i = 0; i < std::min(PipelinedSubpartition::kPrefetchAhead, descriptor_.subpartitions); ++i) subpartitions_[i].prefetch();
+}
+
 void ResultPartition::broadcastEvent(const RuntimeEvent& event, bool priority) {
+  prefetchFirst();
   if (const auto* barrier = std::get_if<CheckpointBarrier>(&event); trace_ && barrier) traceEnqueued(barrier->id);
   broadcastEvent(Buffer::copyOf(EventSerializer::encodeForSend(event), dataTypeOf(event, priority)));
 }

@@ -1,5 +1,7 @@
 #include "weir/exchange/single_input_gate.h"
 
+#include <algorithm>
+
 #include "weir/record/event_serializer.h"
 
 namespace weir {
@@ -61,6 +63,8 @@ bool SingleInputGate::takeReported() {
   }
   reported_.clear();
   reportedPriority_.clear();
+  const uint32_t soon = std::min<uint32_t>(PipelinedSubpartition::kPrefetchAhead, ready_.size());
+  for (uint32_t i = 0; i < soon; ++i) channels_[ready_.at(i)]->prefetch();
   return !ready_.empty();
 }
 
@@ -69,44 +73,46 @@ bool SingleInputGate::refresh() {
   return !ready_.empty();
 }
 
-std::optional<BufferOrEvent> SingleInputGate::poll(bool priorityOnly) {
-  if (finished_ || closed_) return std::nullopt;
+bool SingleInputGate::findReady(bool priorityOnly) {
   if (queue_->looksNonEmpty()) takeReported();
-  while (true) {
-    if (priorityOnly ? !ready_.hasPriority() : ready_.empty()) {
-      // Reset first, then look once more under the lock: whoever reports after that sets the signal again.
-      Signal& signal = priorityOnly ? priorityAvailable() : available();
-      if (!ownsSignals_ || !signal.isSet()) return std::nullopt;
-      signal.reset();
-      takeReported();
-      if (priorityOnly ? !ready_.hasPriority() : ready_.empty()) return std::nullopt;
-    }
+  const auto found = [&] { return priorityOnly ? ready_.hasPriority() : !ready_.empty(); };
+  if (found()) return true;
+  // Reset first, then look once more under the lock: whoever reports after that sets the signal again.
+  Signal& signal = priorityOnly ? priorityAvailable() : available();
+  if (!ownsSignals_ || !signal.isSet()) return false;
+  signal.reset();
+  takeReported();
+  return found();
+}
+
+std::optional<BufferOrEvent> SingleInputGate::poll(bool priorityOnly) {
+  std::optional<BufferOrEvent> out;
+  if (finished_ || closed_) return out;
+  while (findReady(priorityOnly)) {
     const uint32_t index = ready_.popFront();
     if (ready_.size() >= PipelinedSubpartition::kPrefetchAhead) channels_[ready_.at(PipelinedSubpartition::kPrefetchAhead - 1)]->prefetch();
-    states_[index].queued = states_[index].inPrefix = false;
-    std::optional<BufferAndBacklog> next = channels_[index]->getNextBuffer();
+    ChannelState& state = states_[index];
+    state.queued = state.inPrefix = false;
+    InputChannel& channel = *channels_[index];
+    std::optional<BufferAndBacklog> next = channel.getNextBuffer();
     if (!next) continue;
 
     const DataType type = next->buffer.dataType();
     if (next->nextDataType != DataType::NONE) enqueue(index, hasPriority(next->nextDataType));
     if (hasPriority(type)) {
-      states_[index].sawPriority = true;
-      states_[index].lastPrioritySequence = next->sequenceNumber;
+      state.sawPriority = true;
+      state.lastPrioritySequence = next->sequenceNumber;
     } else {
       WEIR_CHECK(!priorityOnly, "a poll for priority events found {}", toString(type));
     }
     if (type == DataType::END_OF_DATA) onEndOfData(index, next->buffer);
     else if (type == DataType::END_OF_PARTITION) onEndOfPartition(index);
 
-    BufferOrEvent out;
-    out.buffer = std::move(next->buffer);
-    out.channel = channels_[index]->info();
-    out.channelIndex = static_cast<int32_t>(index);
-    out.sequenceNumber = next->sequenceNumber;
-    out.moreAvailable = looksReady();
-    out.morePriorityEvents = ready_.hasPriority();
-    return out;
+    out.emplace(std::move(next->buffer), channel.info(), static_cast<int32_t>(index), next->sequenceNumber, looksReady(),
+                ready_.hasPriority());
+    break;
   }
+  return out;
 }
 
 void SingleInputGate::onEndOfData(uint32_t channel, const Buffer& event) {

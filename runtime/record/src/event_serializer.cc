@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "weir/record/data_input.h"
 #include "weir/record/data_output.h"
 
@@ -235,8 +237,13 @@ std::vector<uint8_t> EventSerializer::encode(const RuntimeEvent& event) {
 }
 
 std::vector<uint8_t> EventSerializer::encodeForSend(const RuntimeEvent& event) {
-  std::vector<uint8_t> bytes = encode(event);
-  if (auto barrier = std::get_if<CheckpointBarrier>(&event)) bytes.resize(kSentBarrierSize + barrier->options.location.size());
+  const auto* const barrier = std::get_if<CheckpointBarrier>(&event);
+  if (!barrier) return encode(event);
+  const size_t sent = kSentBarrierSize + barrier->options.location.size();
+  DataOutput out(sent);
+  Encoder{out}(*barrier);
+  std::vector<uint8_t> bytes(sent);
+  std::copy(out.bytes().begin(), out.bytes().end(), bytes.begin());
   return bytes;
 }
 

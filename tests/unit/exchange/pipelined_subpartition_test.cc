@@ -553,7 +553,19 @@ TEST(PrioritizedDeque, KeepsOrderAcrossGrowthAndWrapping) {
   }
 }
 
-TEST(PrioritizedDeque, TakesNoMemoryBeforeItsFirstElement) { EXPECT_LE(sizeof(PrioritizedDeque<BufferConsumer>), 24u); }
+TEST(PrioritizedDeque, WithRoomForOneElementFitsACacheLine) { EXPECT_LE(sizeof(PrioritizedDeque<BufferConsumer>), 64u); }
+
+TEST(PrioritizedDeque, GrowsFromItsOneElement) {
+  PrioritizedDeque<int> queue;
+  queue.pushBack(1);
+  queue.pushPriority(0);
+  for (int i = 2; i < 9; ++i) queue.pushBack(i);
+  PrioritizedDeque<int> moved(std::move(queue));
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(moved.popFront(), i);
+  EXPECT_TRUE(moved.empty());
+}
+
+TEST(Subpartition, KeepsInTwoCacheLinesWhatTravelsWithABarrier) { EXPECT_EQ(sizeof(PipelinedSubpartition), 3 * 64u); }
 
 }  // namespace
 }  // namespace weir

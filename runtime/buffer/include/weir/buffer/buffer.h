@@ -69,6 +69,7 @@ class alignas(64) MemorySegment {
   BufferRecycler* recycler_ = nullptr;
   uint32_t capacity_ = 0;
   int32_t subpartition_ = -1;
+  void* allocation_ = nullptr;  ///< of heap bytes: where their memory begins
 };
 
 /// A view of bytes that holds one reference to them. Copying retains, destroying releases; a default one is empty and holds nothing.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "weir/exchange/barrier_bytes.h"
 #include "weir/snapshot/channel_state_writer.h"
 
 namespace weir {
@@ -25,7 +26,12 @@ class ChannelStatePersister {
       writer_->addInputData(lastSeenBarrier_, channel_, {buffer});
   }
   /// The checkpoint id, if `buffer` is a barrier or announces one; an obsolete barrier changes nothing.
-  std::optional<int64_t> checkForBarrier(const Buffer& buffer);
+  std::optional<int64_t> checkForBarrier(const Buffer& buffer) {
+    if (buffer.isBuffer()) return std::nullopt;
+    const std::optional<int64_t> id = barrierId(buffer.bytes());
+    if (id) onBarrier(*id);
+    return id;
+  }
   bool hasBarrierReceived() const { return status_ == Status::kBarrierReceived; }
   /// The checkpoint that waits for its barrier: what arrives now belongs to it. For who stores the data itself.
   std::optional<int64_t> pendingCheckpoint() const {
@@ -35,6 +41,12 @@ class ChannelStatePersister {
  private:
   enum class Status : uint8_t { kCompleted, kBarrierPending, kBarrierReceived };
   static constexpr int64_t kInitial = -1;
+  void onBarrier(int64_t id) {
+    const int64_t expected = status_ == Status::kCompleted ? lastSeenBarrier_ + 1 : lastSeenBarrier_;
+    if (id < expected) return;
+    status_ = Status::kBarrierReceived;
+    lastSeenBarrier_ = id;
+  }
 
   ChannelStateWriter* const writer_;
   const InputChannelInfo channel_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -37,7 +36,7 @@ struct BufferAndBacklog {
 /// Invariants: (1) at most the last element is unfinished; (2) nothing follows EndOfPartition; (3) the backlog is the number of data
 /// buffers queued;
 ///   (4) sequence numbers are given at poll, without gaps; (5) once a blocking event was polled only priority events leave until resumed.
-class PipelinedSubpartition {
+class alignas(64) PipelinedSubpartition {
  public:
   static constexpr int32_t kDropped = -1;
 
@@ -77,11 +76,11 @@ class PipelinedSubpartition {
 
   /// Drops everything; later adds are dropped. Idempotent.
   void release();
-  /// Fetches it into this core's cache, for whoever is about to go over many: the other side has used it last.
+  /// Fetches what add and poll touch into this core's cache, for whoever is about to go over many: the other side has used it last.
   void prefetch() const {
     constexpr int kToWrite = 1;
-    for (size_t offset = 0; offset < sizeof(*this); offset += 64)
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + offset, kToWrite);
+    __builtin_prefetch(&mutex_, kToWrite);
+    __builtin_prefetch(&queue_, kToWrite);
   }
   static constexpr int32_t kPrefetchAhead = 6;
 
@@ -115,22 +114,24 @@ class PipelinedSubpartition {
   ChannelStateOutput dataBehindPriority(uint32_t end, int64_t checkpointId) const;
   int64_t takePendingCheckpoint() { return std::exchange(pendingCheckpoint_, kNoCheckpoint); }
 
+  // Two cache lines for what each buffer and each barrier touches, because they travel between two cores; the rest behind them.
   mutable Mutex mutex_;
-  PrioritizedDeque<BufferConsumer> queue_;
-  ReaderSlot reader_;
-  ChannelStateWriter* channelStateWriter_ = nullptr;
-  int64_t pendingCheckpoint_ = kNoCheckpoint;  ///< whose timeoutable barrier is queued and whose output data is expected
-  int64_t buffersAdded_ = 0;
-  int64_t bytesPolled_ = 0;
-  ResultSubpartitionInfo info_;
-  int32_t buffersInBacklog_ = 0;
-  int32_t sequenceNumber_ = 0;  ///< of the next poll
-  int32_t desiredBufferSize_ = std::numeric_limits<int32_t>::max();
   bool forwardsEmptyBuffers_ = false;
   bool flushRequested_ = false;
   bool blocked_ = false;
   bool finished_ = false;
   bool released_ = false;
+  int32_t buffersInBacklog_ = 0;
+  int32_t sequenceNumber_ = 0;  ///< of the next poll
+  int32_t desiredBufferSize_ = std::numeric_limits<int32_t>::max();
+  ReaderSlot reader_;
+  int64_t buffersAdded_ = 0;
+  int64_t bytesPolled_ = 0;
+  alignas(64) PrioritizedDeque<BufferConsumer> queue_;
+
+  ChannelStateWriter* channelStateWriter_ = nullptr;
+  int64_t pendingCheckpoint_ = kNoCheckpoint;  ///< whose timeoutable barrier is queued and whose output data is expected
+  ResultSubpartitionInfo info_;
 };
 
 }  // namespace weir

@@ -10,8 +10,8 @@ namespace weir {
 
 /// A queue whose first elements may have priority: they stand in order among themselves, in front of all others.
 ///
-/// Flink: PrioritizedDeque. Differs: a ring that takes no memory before its first element and grows by doubling, so that an idle channel is
-/// cheap; a std::deque would start with over half a KiB.
+/// Flink: PrioritizedDeque. Differs: a ring with room for one element inside itself, that takes memory for the second and grows by
+/// doubling, so that an idle channel is cheap and a barrier on it touches no other memory; a std::deque would start with over half a KiB.
 /// Threads: none of its own. Requires: T is default constructible and nothrow movable; a moved-from T holds nothing.
 template <class T>
 class PrioritizedDeque {
@@ -23,6 +23,7 @@ class PrioritizedDeque {
     return *this;
   }
   void swap(PrioritizedDeque& other) noexcept {
+    std::swap(first_, other.first_);
     std::swap(slots_, other.slots_);
     std::swap(capacity_, other.capacity_);
     std::swap(head_, other.head_);
@@ -34,8 +35,8 @@ class PrioritizedDeque {
   uint32_t size() const { return size_; }
   uint32_t prioritySize() const { return priority_; }
   bool hasPriority() const { return priority_ > 0; }
-  T& at(uint32_t i) { return slots_[(head_ + i) & (capacity_ - 1)]; }
-  const T& at(uint32_t i) const { return slots_[(head_ + i) & (capacity_ - 1)]; }
+  T& at(uint32_t i) { return capacity_ == 1 ? first_ : slots_[(head_ + i) & (capacity_ - 1)]; }
+  const T& at(uint32_t i) const { return capacity_ == 1 ? first_ : slots_[(head_ + i) & (capacity_ - 1)]; }
   T& front() { return at(0); }
   const T& front() const { return at(0); }
   T& back() { return at(size_ - 1); }
@@ -57,10 +58,14 @@ class PrioritizedDeque {
   T popFront() {
     WEIR_CHECK(size_ > 0);
     T value = std::exchange(front(), T());
+    forgetFront();
+    return value;
+  }
+  /// The same for a first element that was moved from. Requires: not empty.
+  void forgetFront() {
     head_ = (head_ + 1) & (capacity_ - 1);
     --size_;
     if (priority_ > 0) --priority_;
-    return value;
   }
   /// Takes out the element at `i`; the others keep their order.
   T remove(uint32_t i) {
@@ -78,7 +83,7 @@ class PrioritizedDeque {
 
  private:
   void grow() {
-    const uint32_t capacity = capacity_ == 0 ? 4 : capacity_ * 2;
+    const uint32_t capacity = capacity_ == 1 ? 4 : capacity_ * 2;
     std::unique_ptr<T[]> slots(new T[capacity]());
     for (uint32_t i = 0; i < size_; ++i) slots[i] = std::move(at(i));
     slots_ = std::move(slots);
@@ -86,8 +91,9 @@ class PrioritizedDeque {
     head_ = 0;
   }
 
-  std::unique_ptr<T[]> slots_;
-  uint32_t capacity_ = 0;  ///< 0 or a power of two
+  T first_{};                   ///< the only slot while the capacity is 1
+  std::unique_ptr<T[]> slots_;  ///< those of a larger capacity
+  uint32_t capacity_ = 1;       ///< a power of two
   uint32_t head_ = 0;
   uint32_t size_ = 0;
   uint32_t priority_ = 0;

@@ -139,6 +139,7 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
   uint32_t append(Slot& slot, std::span<const uint8_t> record);
   void finishUnicast(Slot& slot);
   void finishAllUnicast();
+  void prefetchFirst() const;
   void finishBroadcast();
   void count(int64_t bytes, int64_t buffers);
   Slot& broadcastSlot() { return slots_[descriptor_.subpartitions]; }

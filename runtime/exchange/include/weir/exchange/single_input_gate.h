@@ -70,6 +70,7 @@ class SingleInputGate final : public InputGate {
 
   std::optional<BufferOrEvent> poll(bool priorityOnly);
   bool takeReported();
+  bool findReady(bool priorityOnly);
   void enqueue(uint32_t channel, bool priority);
   void onEndOfData(uint32_t channel, const Buffer& event);
   void onEndOfPartition(uint32_t channel);
