@@ -153,7 +153,18 @@ void LocalBufferPool::onSegmentAvailable() {
   Lock lock(mutex_);
   subscribed_ = false;
   if (destroyed_) return;
-  if (!updateAvailability()) return;
+  const bool became = updateAvailability();
+  if (!listeners_.empty() && !free_.empty()) {
+    // Whoever is in line comes before whoever asks later: the segment goes the way of one that came back.
+    MemorySegment* segment = free_.back();
+    free_.pop_back();
+    (void)updateAvailability();
+    lock.unlock();
+    segment->open(this, -1);
+    Buffer handedOut = Buffer::adopt(segment, 0, 0, DataType::DATA_BUFFER);
+    return;
+  }
+  if (!became) return;
   lock.unlock();
   available_.set();
 }
