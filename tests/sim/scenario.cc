@@ -47,6 +47,8 @@ class Drawing {
     if (taste_.failures) drawFailures();
     if (taste_.disk) drawDisk();
     if (taste_.losses) s_.lostPercent = static_cast<int32_t>(between(5, 40));
+    s_.buffersPerChannel = static_cast<int32_t>(between(0, 2));
+    s_.debloat = oneIn(4);
     return std::move(s_);
   }
 
@@ -290,6 +292,7 @@ std::string Scenario::describe() const {
   text +=
       fmt::format("  max parallelism {}, chaining {}, segments of {} bytes and {} spare, {} TaskManagers, buffer timeout {} ms, {} cores\n",
                   maxParallelism, chaining ? "on" : "off", segmentSize, spareSegments, taskManagers, bufferTimeoutMs, cores);
+  text += fmt::format("  {} exclusive buffers per channel, debloating {}\n", buffersPerChannel, debloat ? "on" : "off");
   text += fmt::format("  checkpoints: {}, every {} ms, timeout {} ms, min pause {} ms, {} at once, {} failures tolerated, {} retained, "
                       "{} bytes inline, restart after {} ms\n",
                       exactlyOnce ? "exactly once" : "at least once", intervalMs, timeoutMs, minPauseMs, maxConcurrent, tolerable, retained,

@@ -97,6 +97,8 @@ struct Scenario {
   uint32_t segmentSize = 64;
   int32_t spareSegments = 0;  ///< beyond what the tasks require
   int32_t taskManagers = 1;
+  int32_t buffersPerChannel = 2;  ///< exclusive ones of remote channels
+  bool debloat = false;           ///< buffers shrink and grow with what is read
   int64_t bufferTimeoutMs = 0;
   int32_t cores = 0;
 

@@ -132,8 +132,8 @@ std::vector<Step> stepsFrom(const Scenario& now) {
       steps.push_back([=](Scenario& s) { return std::exchange(s.incarnations[run].parallelism[group], 1) > 1; });
       steps.push_back([=](Scenario& s) { return s.incarnations[run].parallelism[group]-- > 2; });
     }
-  steps.insert(steps.end(), {set(&Scenario::taskManagers, 1), set(&Scenario::cores, 0), set(&Scenario::maxConcurrent, 1),
-                             set(&Scenario::retained, 1)});
+  steps.insert(steps.end(), {set(&Scenario::taskManagers, 1), set(&Scenario::debloat, false), set(&Scenario::cores, 0),
+                             set(&Scenario::maxConcurrent, 1), set(&Scenario::retained, 1)});
   steps.insert(steps.end(), {set<int64_t>(&Scenario::minPauseMs, 0), set<int64_t>(&Scenario::restartDelayMs, 0),
                              set<int64_t>(&Scenario::bufferTimeoutMs, 0), set<int64_t>(&Scenario::inlineBytes, 20'480),
                              set<int64_t>(&Scenario::timeoutMs, 60'000)});

@@ -127,6 +127,11 @@ class Simulation {
     }
     Configuration configuration;
     configuration.setText("minicluster.number-of-taskmanagers", std::to_string(scenario_.taskManagers));
+    configuration.setText("taskmanager.network.memory.buffers-per-channel", std::to_string(scenario_.buffersPerChannel));
+    configuration.setText("taskmanager.network.memory.buffer-debloat.enabled", scenario_.debloat ? "true" : "false");
+    configuration.setText("taskmanager.network.memory.buffer-debloat.period", "3 ms");
+    configuration.setText("taskmanager.network.memory.buffer-debloat.target", "5 ms");
+    configuration.setText("taskmanager.memory.min-segment-size", "8 b");
     MiniClusterOptions options;
     options.segmentSize = scenario_.segmentSize;
     options.networkSegments = std::max(1, required + scenario_.spareSegments);

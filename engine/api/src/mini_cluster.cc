@@ -15,6 +15,23 @@
 namespace weir {
 namespace {
 
+Result<BufferDebloatSettings> debloatSettings(const Configuration& c, int64_t segmentSize) {
+  BufferDebloatSettings settings;
+  WEIR_ASSIGN(settings.enabled, c.get(kBufferDebloatEnabled));
+  WEIR_ASSIGN(const Duration period, c.get(kBufferDebloatPeriod));
+  settings.period = period.toMillis();
+  WEIR_ASSIGN(settings.samples, c.get(kBufferDebloatSamples));
+  WEIR_ASSIGN(const Duration target, c.get(kBufferDebloatTarget));
+  settings.target = target.toMillis();
+  WEIR_ASSIGN(settings.thresholdPercentages, c.get(kBufferDebloatThresholdPercentages));
+  WEIR_ASSIGN(const MemorySize min, c.get(kMinMemorySegmentSize));
+  WEIR_ASSIGN(const MemorySize starting, c.get(kStartingMemorySegmentSize));
+  settings.maxSize = static_cast<int32_t>(segmentSize);
+  settings.minSize = static_cast<int32_t>(std::min(min.bytes, segmentSize));
+  settings.startingSize = static_cast<int32_t>(std::clamp<int64_t>(starting.bytes, settings.minSize, segmentSize));
+  return settings;
+}
+
 Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int index) {
   TaskExecutorOptions options;
   options.id = "tm" + std::to_string(index);
@@ -47,6 +64,7 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
                                                           kRequestBackoffMax.key, backoffMax)};
   options.network.requestBackoffInitial = Millis(backoffInitial);
   options.network.requestBackoffMax = Millis(backoffMax);
+  WEIR_ASSIGN(options.network.debloat, debloatSettings(c, segment.bytes));
   WEIR_ASSIGN(const Duration partitionTimeout, c.get(kPartitionRequestTimeout));
   options.network.partitionRequestTimeout = partitionTimeout.toMillis();
   return options;
@@ -71,7 +89,10 @@ Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Confi
   const std::shared_ptr<Transport> transport = forced.transport ? forced.transport : makeTransport(world.executor);
   for (int i = 1; i <= taskManagers; ++i) {
     WEIR_ASSIGN(TaskExecutorOptions options, taskExecutorOptions(configuration, i));
-    if (forced.segmentSize > 0) options.segmentSize = forced.segmentSize;
+    if (forced.segmentSize > 0) {
+      options.segmentSize = forced.segmentSize;
+      WEIR_ASSIGN(options.network.debloat, debloatSettings(configuration, forced.segmentSize));
+    }
     if (forced.networkSegments > 0) options.networkSegments = forced.networkSegments;
     options.trace = cluster->trace_;
     WEIR_ASSIGN(auto taskManager, TaskExecutor::create(world, std::move(options), transport));

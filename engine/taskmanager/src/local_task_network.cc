@@ -108,6 +108,9 @@ std::vector<std::shared_ptr<ResultPartition>> LocalTaskNetwork::partitionsOf(con
     descriptor.subpartitions = output.subpartitions;
     descriptor.forwardsEmptyBuffers = options_.buffers.buffersPerChannel == 0;
     partitions.push_back(ResultPartition::create(std::move(descriptor)));
+    if (!options_.debloat.enabled) continue;
+    for (int32_t i = 0; i < output.subpartitions; ++i)
+      partitions.back()->subpartition(i).setDesiredBufferSize(options_.debloat.startingSize);
   }
   return partitions;
 }
@@ -134,6 +137,7 @@ std::vector<std::unique_ptr<SingleInputGate>> LocalTaskNetwork::gatesOf(const Ta
       channels.push_back(makeChannel(std::move(descriptor), producer, ids, writer));
     }
     gate->setInputChannels(std::move(channels));
+    if (options_.debloat.enabled) gate->enableDebloating(options_.debloat, clock_);
     gates.push_back(std::move(gate));
   }
   return gates;

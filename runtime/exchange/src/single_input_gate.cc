@@ -112,7 +112,13 @@ std::optional<BufferOrEvent> SingleInputGate::poll(bool priorityOnly) {
                 ready_.hasPriority());
     break;
   }
+  if (debloating_) [[unlikely]] measure(out, priorityOnly);
   return out;
+}
+
+void SingleInputGate::measure(const std::optional<BufferOrEvent>& polled, bool priorityOnly) {
+  if (polled) debloating_->throughput.received(polled->buffer.size());
+  else if (!priorityOnly) debloating_->throughput.pause();
 }
 
 void SingleInputGate::onEndOfData(uint32_t channel, const Buffer& event) {
@@ -152,6 +158,21 @@ void SingleInputGate::close() {
   ready_.clear();
   for (const auto& channel : channels_) channel->releaseAllResources();
   if (pool_) pool_->lazyDestroy();
+}
+
+void SingleInputGate::enableDebloating(const BufferDebloatSettings& settings, const Clock& clock) {
+  debloating_.reset(new Debloating{ThroughputCalculator(clock), BufferDebloater(settings)});
+  debloatedSize_.store(settings.startingSize, std::memory_order_relaxed);
+}
+
+void SingleInputGate::triggerDebloating() {
+  if (finished_ || closed_ || !debloating_) return;
+  BufferDebloater& debloater = debloating_->debloater;
+  const std::optional<int32_t> size = debloater.recalculate(debloating_->throughput.calculate(), buffersInUse());
+  estimatedMillis_.store(debloater.estimatedTimeToConsume().count(), std::memory_order_relaxed);
+  if (!size) return;
+  debloatedSize_.store(*size, std::memory_order_relaxed);
+  announceBufferSize(*size);
 }
 
 int32_t SingleInputGate::queueLength() const {

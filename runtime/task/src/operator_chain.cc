@@ -40,7 +40,8 @@ void OperatorChain::build(int index) {
     else
       setup.sideOutputs[tag] = output;
   }
-  if (!spec.factory->takesBatches() || spec.cost) batchSize_ = 1;
+  // Debloated buffers are small: a batch would run far past the moment in which an output has none left.
+  if (!spec.factory->takesBatches() || spec.cost || environment_.debloatPeriod) batchSize_ = 1;
   operators_[static_cast<size_t>(index)] = spec.factory->create(std::move(setup));
   if (spec.cost && spec.inputType != nullptr) {
     OutputBase& input = operators_[static_cast<size_t>(index)]->input(0);

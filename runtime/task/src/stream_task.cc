@@ -46,9 +46,18 @@ void StreamTask::replayInputs() {
   }
 }
 
+void StreamTask::scheduleDebloating() {
+  // It runs as long as the task does, so it must not keep a simulated run going.
+  timers_.schedule(*environment_.debloatPeriod, [this] {
+    for (const auto& gate : environment_.gates) gate->triggerDebloating();
+    scheduleDebloating();
+  }, Deadline::Kind::kHousekeeping);
+}
+
 void StreamTask::invoke() {
   times_.start(context_.clock());
   context_.setWaitObserver(&times_);
+  if (input_ && environment_.debloatPeriod) scheduleDebloating();
   while (!endOfInput_) {
     handleEvents();
     if (!outputsAvailable()) {

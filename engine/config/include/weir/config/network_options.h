@@ -11,6 +11,8 @@ inline constexpr ConfigOption<MemorySize> kMemorySegmentSize{
       return value.bytes >= 4096 && value.bytes <= (int64_t{1} << 30) && powerOfTwo ? nullptr : "a power of two from 4 kb to 1 gb";
     }};
 inline constexpr ConfigOption<MemorySize> kMinMemorySegmentSize{"taskmanager.memory.min-segment-size", MemorySize{256}};
+/// Where debloating starts.
+inline constexpr ConfigOption<MemorySize> kStartingMemorySegmentSize{"taskmanager.memory.starting-segment-size", MemorySize{1024}};
 inline constexpr ConfigOption<float> kNetworkMemoryFraction{"taskmanager.memory.network.fraction", 0.1f, complainOutsideUnit};
 inline constexpr ConfigOption<MemorySize> kNetworkMemoryMin{"taskmanager.memory.network.min", MemorySize::ofMebiBytes(64)};
 inline constexpr ConfigOption<MemorySize> kNetworkMemoryMax{"taskmanager.memory.network.max", MemorySize{INT64_MAX}};

@@ -15,6 +15,7 @@ struct LocalNetworkOptions {
   Millis requestBackoffInitial{100};      ///< taskmanager.network.request-backoff.initial
   Millis requestBackoffMax{10'000};       ///< taskmanager.network.request-backoff.max
   Millis partitionTimeout{20'000};        ///< how long a missing partition is waited for before it is asked for with pauses
+  BufferDebloatSettings debloat;          ///< taskmanager.network.memory.buffer-debloat.*
   Millis partitionRequestTimeout{10'000};  ///< taskmanager.network.partition-request-timeout: the same at another TaskManager
 };
 
@@ -26,8 +27,9 @@ class LocalTaskNetwork final : public TaskNetwork {
  public:
   /// `seed`: of the ids of remote channels.
   LocalTaskNetwork(std::shared_ptr<PartitionBoard> board, std::shared_ptr<ConnectionManager> connections,
-                   std::shared_ptr<NetworkBufferPool> buffers, LocalNetworkOptions options, uint64_t seed)
-      : board_(std::move(board)), connections_(std::move(connections)), buffers_(std::move(buffers)), options_(options), seed_(seed) {}
+                   std::shared_ptr<NetworkBufferPool> buffers, LocalNetworkOptions options, const Clock& clock, uint64_t seed)
+      : board_(std::move(board)), connections_(std::move(connections)), buffers_(std::move(buffers)), options_(options), clock_(clock),
+        seed_(seed) {}
 
   ~LocalTaskNetwork() override;
 
@@ -59,6 +61,7 @@ class LocalTaskNetwork final : public TaskNetwork {
   const std::shared_ptr<ConnectionManager> connections_;
   const std::shared_ptr<NetworkBufferPool> buffers_;
   const LocalNetworkOptions options_;
+  const Clock& clock_;
   const uint64_t seed_;
   std::vector<RemoteChannels> remote_;                   ///< by gate
   std::vector<std::shared_ptr<LocalBufferPool>> pools_;  ///< of the partitions, then of the gates; null once set up

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "weir/base/executor.h"
+#include "weir/buffer/buffer_debloater.h"
 #include "weir/buffer/local_buffer_pool.h"
 #include "weir/exchange/input_gate.h"
 #include "weir/exchange/prioritized_deque.h"
@@ -40,6 +43,14 @@ class SingleInputGate final : public InputGate {
   std::optional<Millis> requestPartitions() override;
   void close() override;
 
+  /// From now on its traffic is measured, and triggerDebloating() works. Before the first poll.
+  void enableDebloating(const BufferDebloatSettings& settings, const Clock& clock);
+  /// Once per period, by the task: tells the producers if they should fill their buffers more or less.
+  void triggerDebloating();
+  /// Its numbers, any thread; zero where it is not on.
+  int32_t debloatedBufferSize() const { return debloatedSize_.load(std::memory_order_relaxed); }
+  Millis estimatedTimeToConsumeBuffers() const { return Millis(estimatedMillis_.load(std::memory_order_relaxed)); }
+
   int32_t gateIndex() const { return gateIndex_; }
   LocalBufferPool* bufferPool() const { return pool_.get(); }
   /// Queued buffers, events and bytes of all channels; any thread once the channels are set.
@@ -69,6 +80,7 @@ class SingleInputGate final : public InputGate {
   };
 
   std::optional<BufferOrEvent> poll(bool priorityOnly);
+  void measure(const std::optional<BufferOrEvent>& polled, bool priorityOnly);
   bool takeReported();
   bool findReady(bool priorityOnly);
   void enqueue(uint32_t channel, bool priority);
@@ -82,6 +94,13 @@ class SingleInputGate final : public InputGate {
   std::vector<ChannelState> states_;
   std::shared_ptr<ReadyQueue> queue_;
   std::shared_ptr<LocalBufferPool> pool_;
+  struct Debloating {
+    ThroughputCalculator throughput;
+    BufferDebloater debloater;
+  };
+  std::unique_ptr<Debloating> debloating_;  ///< null: off
+  std::atomic<int32_t> debloatedSize_{0};
+  std::atomic<int64_t> estimatedMillis_{0};
   PrioritizedDeque<uint32_t> ready_;
   std::vector<uint32_t> reported_;                      ///< scratch of takeReported
   std::vector<ReadyQueue::Priority> reportedPriority_;  ///< scratch of takeReported

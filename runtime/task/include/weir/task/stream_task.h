@@ -57,6 +57,7 @@ class StreamTask : private CheckpointableTask {
 
   void performCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics);
   void runMails();
+  void scheduleDebloating();
   /// What has to be done between two batches: mail, timers, barriers that overtake.
   void handleEvents();
   void wait(WaitReason reason, std::span<Signal* const> signals) { context_.wait(reason, signals, timers_.deadline()); }

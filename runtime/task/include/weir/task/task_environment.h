@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,7 @@ struct TaskEnvironment {
   std::shared_ptr<BarrierTracer> trace{};  ///< null: none
   std::vector<std::shared_ptr<ResultPartition>> partitions{};
   std::vector<std::unique_ptr<SingleInputGate>> gates{};
+  std::optional<Millis> debloatPeriod{};  ///< how often the gates look at their buffer sizes; none: never
   int64_t restoreCheckpointId = 0;  ///< 0: nothing to restore
   std::shared_ptr<const TaskStateSnapshot> restore{};
   ChannelStateOpener openChannelState{};  ///< reads the in-flight data in `restore`
