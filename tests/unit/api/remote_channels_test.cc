@@ -12,15 +12,26 @@ namespace {
 using Pair = std::pair<int64_t, int64_t>;
 using Store = TransactionalCollectResult<Pair>;
 
+constexpr int64_t kRecords = 5000;
+
+/// The latest sum of each key is its largest.
+std::map<int64_t, int64_t> sumsOf(const Store& store) {
+  std::map<int64_t, int64_t> sums;
+  for (const auto& [key, sum] : store.values()) sums[key] = std::max(sums[key], sum);
+  return sums;
+}
+
+std::map<int64_t, int64_t> expected() {
+  std::map<int64_t, int64_t> sums;
+  for (int64_t x = 1; x <= kRecords; ++x) sums[x % 10] += x;
+  return sums;
+}
+
 /// A keyed job whose tasks run in one TaskManager or in several: who reads from another one does so over a connection.
 class OverTaskManagers : public testing::TestWithParam<const char*> {
- protected:
-  std::unique_ptr<Executor> executor() const {
-    const std::string name = GetParam();
-    return name == "threads" ? JobRunner::threads() : name == "pool" ? JobRunner::pool() : JobRunner::simulated(11);
-  }
-  StreamExecutionEnvironment program(int taskManagers, const std::shared_ptr<Store>& store,
-                                     double perSecond = StreamExecutionEnvironment::kUnlimited) const {
+ public:
+  static StreamExecutionEnvironment program(int taskManagers, const std::shared_ptr<Store>& store,
+                                            double perSecond = StreamExecutionEnvironment::kUnlimited) {
     StreamExecutionEnvironment env;
     env.setParallelism(4)
         .configure("minicluster.number-of-taskmanagers", std::to_string(taskManagers))
@@ -34,18 +45,12 @@ class OverTaskManagers : public testing::TestWithParam<const char*> {
         .sinkTo("collect", Batching::kBatches, TransactionalCollectSink<Pair>(store));
     return env;
   }
-  /// The latest sum of each key is its largest.
-  static std::map<int64_t, int64_t> sumsOf(const Store& store) {
-    std::map<int64_t, int64_t> sums;
-    for (const auto& [key, sum] : store.values()) sums[key] = std::max(sums[key], sum);
-    return sums;
+
+ protected:
+  std::unique_ptr<Executor> executor() const {
+    const std::string name = GetParam();
+    return name == "threads" ? JobRunner::threads() : name == "pool" ? JobRunner::pool() : JobRunner::simulated(11);
   }
-  static std::map<int64_t, int64_t> expected() {
-    std::map<int64_t, int64_t> sums;
-    for (int64_t x = 1; x <= kRecords; ++x) sums[x % 10] += x;
-    return sums;
-  }
-  static constexpr int64_t kRecords = 5000;
 };
 INSTANTIATE_TEST_SUITE_P(All, OverTaskManagers, testing::Values("threads", "pool", "simulated"),
                          [](const auto& info) { return info.param; });
@@ -79,6 +84,30 @@ TEST_P(OverTaskManagers, AJobRecoversFromALostConnection) {
   EXPECT_EQ(store->values().size(), static_cast<size_t>(kRecords)) << "each record once";
   EXPECT_EQ(runner.lostSegments, 0);
   EXPECT_NE(runner.log().text().find("Connection unexpectedly closed by remote task manager"), std::string::npos);
+}
+
+// The process of a TaskManager is gone with its connections; its slots are taken over by the others.
+TEST(LostTaskManager, TheOthersGoOnWithoutIt) {
+  for (uint64_t seed = 1; seed <= 20 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    JobRunner runner(JobRunner::simulated(seed));
+    const auto store = std::make_shared<Store>();
+    const auto transport = std::make_shared<MemoryTransport>(runner.executor().clock(), MemoryTransportOptions::simulated(seed));
+    runner.cluster.transport = transport;
+    StreamExecutionEnvironment program = OverTaskManagers::program(3, store, 10'000);
+    program.configure("taskmanager.numberOfTaskSlots", "2");
+    const JobResult result = runner.run(program, [&](ExecutionContext& context, MiniCluster&, JobMaster& master) {
+      context.wait(WaitReason::kInputOrMail, {&master.done()}, Deadline::work(context.clock().monotonic() + Millis(100 + 7 * seed)));
+      transport->cut("tm2");
+      runner.executor().kill("tm2");
+      master.taskManagerLost("tm2", "killed by the test");
+    });
+    ASSERT_EQ(result.status, JobStatus::kFinished) << (result.failure ? result.failure->trace() : "");
+    EXPECT_GE(result.restarts, 1);
+    EXPECT_EQ(store->values().size(), static_cast<size_t>(kRecords)) << "each record once";
+    EXPECT_EQ(sumsOf(*store), expected());
+    EXPECT_EQ(runner.lostSegments, 0);
+  }
 }
 
 }  // namespace
