@@ -145,7 +145,7 @@ class OperatorHarness {
   OperatorMachine& machine_;
   NoWaitContext context_;
   NoResponder responder_;
-  NoWorkers workers_;
+  std::shared_ptr<NoWorkers> workers_ = std::make_shared<NoWorkers>();
   TaskEnvironment environment_;
   KeepingOutput<Out> output_;
   std::unique_ptr<StreamOperator> operator_;

@@ -7,6 +7,7 @@
 #include "weir/config/rest_options.h"
 #include "weir/config/restart_options.h"
 #include "weir/config/weir_options.h"
+#include "weir/exchange/partitioner.h"
 
 namespace weir {
 namespace {
@@ -20,7 +21,23 @@ CheckpointProperties::Retention retentionOf(ExternalizedCheckpointRetention rete
   return CheckpointProperties::Retention::kNone;
 }
 
-Result<CheckpointCoordinatorConfiguration> readCheckpointing(const Configuration& c) {
+/// As Flink: only exactly-once checkpoints can be unaligned; the wish is dropped with a warning, and the job runs.
+Result<void> readUnaligned(const Configuration& c, CheckpointCoordinatorConfiguration& options, std::vector<std::string>& warnings) {
+  WEIR_ASSIGN(options.unalignedEnabled, c.get(kUnalignedCheckpoints));
+  WEIR_ASSIGN(const Duration alignedTimeout, c.get(kAlignedCheckpointTimeout));
+  options.alignedCheckpointTimeout = alignedTimeout.toMillis();
+  if (options.unalignedEnabled && !options.exactlyOnce) {
+    warnings.emplace_back("Unaligned checkpoints can only be used with checkpointing mode EXACTLY_ONCE");
+    options.unalignedEnabled = false;
+  }
+  if (options.unalignedEnabled && !options.isPeriodic()) {
+    warnings.emplace_back("Unaligned checkpoints are enabled, but checkpointing is not: set execution.checkpointing.interval");
+    options.unalignedEnabled = false;
+  }
+  return {};
+}
+
+Result<CheckpointCoordinatorConfiguration> readCheckpointing(const Configuration& c, std::vector<std::string>& warnings) {
   CheckpointCoordinatorConfiguration options;
   WEIR_ASSIGN(const auto interval, c.getOptional(kCheckpointingInterval));
   if (interval) options.interval = interval->toMillis();
@@ -38,6 +55,7 @@ Result<CheckpointCoordinatorConfiguration> readCheckpointing(const Configuration
   WEIR_ASSIGN(options.tolerableFailedCheckpoints, c.get(kTolerableFailedCheckpoints));
   WEIR_ASSIGN(const CheckpointingMode mode, c.get(kCheckpointingMode));
   options.exactlyOnce = mode == CheckpointingMode::kExactlyOnce;
+  WEIR_TRY(readUnaligned(c, options, warnings));
   WEIR_ASSIGN(options.checkpointsAfterTasksFinish, c.get(kCheckpointsAfterTasksFinish));
   WEIR_ASSIGN(const auto retention, c.get(kExternalizedCheckpointRetention));
   options.retention = retentionOf(retention);
@@ -88,12 +106,25 @@ Result<RestartStrategyOptions> readRestartStrategy(const Configuration& c, bool 
 
 Result<JobOptions> JobOptions::from(const Configuration& c) {
   JobOptions options;
-  WEIR_ASSIGN(options.checkpointing, readCheckpointing(c));
+  WEIR_ASSIGN(options.checkpointing, readCheckpointing(c, options.warnings));
   WEIR_ASSIGN(options.scheduler.restart, readRestartStrategy(c, options.checkpointing.isPeriodic()));
   options.taskSettings = {options.checkpointing.isPeriodic(), options.checkpointing.exactlyOnce,
                           options.checkpointing.checkpointsAfterTasksFinish, options.checkpointing.maxConcurrentCheckpoints};
   WEIR_ASSIGN(options.allowNonRestoredState, c.get(kIgnoreUnclaimedState));
+  WEIR_ASSIGN(options.maxSubtasksPerChannelStateFile, c.get(kMaxSubtasksPerChannelStateFile));
+  WEIR_ASSIGN(options.independentChannelStateAcks, c.get(kIndependentChannelStateAcks));
+  WEIR_ASSIGN(options.forceUnaligned, c.get(kForceUnalignedCheckpoints));
   return options;
+}
+
+Result<void> JobOptions::check(const JobGraph& graph) const {
+  if (!checkpointing.unalignedEnabled || forceUnaligned) return {};
+  for (const IntermediateDataSet& dataSet : graph.dataSets())
+    if (dataSet.shipStrategy == traitsOf(PartitionerKind::kCustom).name)
+      return Error{ErrorCode::kUnsupported,
+                   "Unaligned checkpoints are currently not supported for custom partitioners, as rescaling is not guaranteed to work "
+                   "correctly.\nThe user can force Unaligned Checkpoints by using 'execution.checkpointing.unaligned.forced'"};
+  return {};
 }
 
 Result<std::shared_ptr<FsCheckpointStorage>> openCheckpointStorage(const Configuration& c, FileSystem& files, const JobID& job,

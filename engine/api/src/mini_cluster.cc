@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "weir/channel/channel_state_reader.h"
+#include "weir/channel/channel_state_writer_factory.h"
 #include "weir/config/network_options.h"
 #include "weir/config/task_manager_options.h"
 #include "weir/config/weir_options.h"
@@ -76,6 +77,20 @@ std::shared_ptr<Transport> makeTransport(const Executor& executor) {
       executor.clock(), simulated ? MemoryTransportOptions::simulated(executor.seed()) : MemoryTransportOptions());
 }
 
+/// Each TaskManager writes the in-flight data of its tasks itself; several of them share a file.
+std::function<std::shared_ptr<ChannelStateWriter>(const TaskEnvironment&)> channelStateWriters(
+    World world, const JobOptions& options, const TaskExecutor& taskManager, const JobID& job,
+    std::shared_ptr<CheckpointWorkerStorage> storage) {
+  if (!options.checkpointing.unalignedEnabled) return nullptr;
+  ChannelStateWriterFactory::Options writing;
+  writing.storage = std::move(storage);
+  writing.maxSubtasksPerFile = options.maxSubtasksPerChannelStateFile;
+  writing.acks = options.independentChannelStateAcks ? ChannelStateAcks::kIndependent : ChannelStateAcks::kTogether;
+  writing.actor = {.name = "channel state writer " + taskManager.id() + " " + job.toString(), .process = taskManager.id()};
+  const auto factory = std::make_shared<ChannelStateWriterFactory>(world.executor, world.log, std::move(writing));
+  return [factory](const TaskEnvironment& task) { return factory->create(task.taskName(), task.subtask()); };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Configuration& configuration, int32_t slotsNeeded,
@@ -117,6 +132,9 @@ Result<void> MiniCluster::openTrace(const Configuration& configuration) {
 
 Result<std::shared_ptr<JobMaster>> MiniCluster::submit(std::shared_ptr<const JobGraph> graph, const Configuration& configuration) {
   WEIR_ASSIGN(JobOptions options, JobOptions::from(configuration));
+  WEIR_TRY(options.check(*graph));
+  const Logger graphLog(world_.log, "org.apache.flink.streaming.api.graph.StreamingJobGraphGenerator");
+  for (const std::string& warning : options.warnings) graphLog.warn("{}", warning);
   Random random(world_.executor.seed(), "job " + std::to_string(jobs_.size()));
   const JobID id = JobID::random(random);
   WEIR_ASSIGN(auto storage, openCheckpointStorage(configuration, world_.fileSystem, id, world_.executor.seed()));
@@ -140,6 +158,7 @@ Result<std::shared_ptr<JobMaster>> MiniCluster::submit(std::shared_ptr<const Job
                              .settings = options.taskSettings,
                              .storage = storage,
                              .createOperatorState = [] { return std::make_unique<DefaultOperatorStateBackend>(); },
+                             .createChannelStateWriter = channelStateWriters(world_, options, *taskManager, id, storage),
                              .openChannelState = [storage](ChannelStateKind kind, const std::vector<ChannelStateHandle>& handles) {
                                return openChannelState(*storage, kind, handles);
                              }});

@@ -155,7 +155,7 @@ std::shared_ptr<Task> TaskExecutor::makeTask(const Job& job, TaskDeployment d) {
   auto network = std::make_unique<LocalTaskNetwork>(board_, connections_, buffers_, options_.network, clock_, world_.executor.seed());
   auto environment = std::make_unique<TaskEnvironment>(TaskEnvironment{.world = world_,
                                                                        .responder = *job.responder,
-                                                                       .snapshotWorkers = *snapshots_,
+                                                                       .snapshotWorkers = snapshots_,
                                                                        .storage = job.connection.storage,
                                                                        .createOperatorState = job.connection.createOperatorState,
                                                                        .settings = job.connection.settings,

@@ -35,13 +35,16 @@ std::optional<Mail> Mailbox::tryTake() {
   return mail;
 }
 
-void Mailbox::close() {
-  std::deque<Mail> dropped, droppedUrgent;  // destroyed outside the lock: a mail may own anything
-  Lock lock(mutex_);
-  closed_ = true;
-  dropped.swap(normal_);
-  droppedUrgent.swap(urgent_);
-  lock.unlock();
+std::deque<Mail> Mailbox::closeAndTake() {
+  std::deque<Mail> left, normal;
+  {
+    Lock lock(mutex_);
+    closed_ = true;
+    left.swap(urgent_);
+    normal.swap(normal_);
+  }
+  for (Mail& mail : normal) left.push_back(std::move(mail));
+  return left;
 }
 
 }  // namespace weir

@@ -31,6 +31,7 @@ bool LocalBufferPool::updateAvailability() {
   const bool now = !free_.empty() && capped_ == 0;
   const bool before = availableNow_.load(std::memory_order_relaxed);
   if (now != before) availableNow_.store(now, std::memory_order_release);
+  roomyNow_.store(now && size_ - requested_ + static_cast<int32_t>(free_.size()) >= kRoomy, std::memory_order_relaxed);
   return now && !before;
 }
 

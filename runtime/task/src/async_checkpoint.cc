@@ -17,7 +17,7 @@ std::shared_ptr<const CheckpointException> asCheckpointException(std::shared_ptr
 
 AsyncCheckpoint::AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaData checkpoint, CheckpointOptions options,
                                  CheckpointMetrics metrics, std::vector<OperatorSnapshot> snapshots, InFlight inFlight, Finished finished,
-                                 Nanos started)
+                                 Nanos started, std::shared_ptr<Signal> reported)
     : responder_(environment.responder),
       workers_(environment.snapshotWorkers),
       storage_(environment.storage),
@@ -31,6 +31,7 @@ AsyncCheckpoint::AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaDat
       inFlight_(std::move(inFlight)),
       finished_(finished),
       started_(started),
+      reported_(std::move(reported)),
       metrics_(metrics) {}
 
 bool AsyncCheckpoint::hasNothingToWrite() const {
@@ -56,12 +57,16 @@ void AsyncCheckpoint::run(ExecutionContext& context) {
              checkpoint_.checkpointId, toMillis(context.clock().monotonic() - started_).count());
   written_ = write(context);
   const auto rest = [self = shared_from_this()](ExecutionContext& worker) { self->end(worker); };
-  if (inFlight_.result && inFlight_.result->notifyWhenDone([&workers = workers_, rest] { workers.submit(rest); })) return;
+  if (inFlight_.result && inFlight_.result->notifyWhenDone([workers = workers_, rest] { workers->submit(rest); })) return;
   end(context);
 }
 
 void AsyncCheckpoint::end(ExecutionContext& context) {
-  Written state = std::move(written_);
+  report(context, std::move(written_));
+  reported_->set();
+}
+
+void AsyncCheckpoint::report(ExecutionContext& context, Written state) {
   std::shared_ptr<const CheckpointException> failure;
   if (state.has_error())
     failure = asCheckpointException(std::make_shared<Throwable>("java.io.IOException", state.error().message));

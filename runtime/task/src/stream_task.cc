@@ -40,7 +40,7 @@ void StreamTask::replayInputs() {
   while (auto recovered = recovery_.nextInput()) {
     input_->replay(std::move(*recovered));
     while (input_->isReading()) {
-      if (outputsAvailable()) input_->emitNext();
+      if (outputsAvailable()) input_->emitNext(batchLimit());
       else waitForOutputs();
     }
   }
@@ -87,6 +87,14 @@ bool StreamTask::outputsAvailable() const {
   return true;
 }
 
+/// Where a barrier may overtake, close to back pressure one record: a batch that runs out of buffers in its middle would hold it up.
+size_t StreamTask::batchLimit() const {
+  if (!environment_.channelStateWriter) return chain_.batchSize();
+  for (const auto& partition : environment_.partitions)
+    if (!partition->looksRoomy()) return 1;
+  return chain_.batchSize();
+}
+
 void StreamTask::waitForOutputs() {
   waitSignals_.clear();
   for (const auto& partition : environment_.partitions) {
@@ -102,7 +110,7 @@ void StreamTask::waitForOutputs() {
 
 void StreamTask::processSource() {
   auto& source = static_cast<SourceOperatorBase&>(chain_.head());
-  const SourceStatus status = chain_.isFinishedOnRestore() ? SourceStatus::end() : source.emitNext(chain_.batchSize());
+  const SourceStatus status = chain_.isFinishedOnRestore() ? SourceStatus::end() : source.emitNext(batchLimit());
   context_.bill(static_cast<int64_t>(status.records));
   switch (status.kind) {
     case SourceStatus::Kind::kMoreAvailable: break;
@@ -119,7 +127,7 @@ void StreamTask::processSource() {
 }
 
 void StreamTask::processInput() {
-  switch (input_->emitNext()) {
+  switch (input_->emitNext(batchLimit())) {
     case InputStatus::kMoreAvailable: break;
     case InputStatus::kNothingAvailable:
       context_.wait(WaitReason::kInputOrMail, {&input_->available(), &mailbox_.available()}, timers_.deadline());
@@ -144,17 +152,26 @@ bool StreamTask::allRecordsAcknowledged() const {
 void StreamTask::waitForTheEnd() {
   // Consumers must have read everything, and one checkpoint must cover the end: only its completion commits what sinks hold back.
   const bool finalCheckpoint = environment_.settings.checkpointingEnabled && environment_.settings.checkpointsAfterTasksFinish;
-  while (!allRecordsAcknowledged() || (finalCheckpoint && !finalCheckpointCompleted_)) {
+  const auto mustWait = [&] {
+    return !allRecordsAcknowledged() || (finalCheckpoint && !finalCheckpointCompleted_) || checkpoints_.hasRunningParts();
+  };
+  while (mustWait()) {
     runMails();
     timers_.runDue();
-    waitSignals_.assign({&mailbox_.available()});
+    checkpoints_.partReported().reset();
+    waitSignals_.assign({&mailbox_.available(), &checkpoints_.partReported()});
     for (const auto& partition : environment_.partitions) {
       Signal& acknowledged = partition->allDataProcessed();
       acknowledged.reset();
       if (!partition->isAllDataProcessed()) waitSignals_.push_back(&acknowledged);
     }
-    if (waitSignals_.size() > 1 || (finalCheckpoint && !finalCheckpointCompleted_)) wait(WaitReason::kInputOrMail, waitSignals_);
+    if (mustWait()) wait(WaitReason::kInputOrMail, waitSignals_);
   }
+}
+
+void StreamTask::drainMails() {
+  ended_ = true;
+  for (Mail& mail : mailbox_.closeAndTake()) mail.run();
 }
 
 void StreamTask::close() {
@@ -168,6 +185,13 @@ void StreamTask::close() {
 }
 
 void StreamTask::triggerCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options) {
+  if (ended_) {
+    environment_.responder.declineCheckpoint(
+        environment_.attempt, checkpoint.checkpointId,
+        std::make_shared<CheckpointException>("Task name with subtask : " + environment_.taskNameWithSubtask(),
+                                              CheckpointFailureReason::kCheckpointDeclinedTaskNotReady));
+    return;
+  }
   if (input_ && input_->triggerOnOpenChannels({checkpoint.checkpointId, checkpoint.timestampMs, options})) return;
   checkpoints_.initInputsCheckpoint(checkpoint.checkpointId, options);
   CheckpointMetrics metrics;

@@ -29,7 +29,7 @@ void SubtaskCheckpointCoordinator::initInputsCheckpoint(int64_t id, const Checkp
         "java.lang.IllegalStateException",
         "Checkpoint " + std::to_string(id) + " is to store in-flight data, but the job was started without unaligned checkpoints");
   inFlight_->start(id, options);
-  if (!options.isUnaligned() || !input_) return inFlight_->finishInput(id);
+  if (!options.isUnaligned() || !input_ || !input_->hasOpenChannels()) return inFlight_->finishInput(id);
   input_->persistUnread(*inFlight_, id);
   awaitingBarriersOf_ = id;
 }
@@ -106,13 +106,13 @@ void SubtaskCheckpointCoordinator::snapshot(const CheckpointMetaData& checkpoint
 
   const AsyncCheckpoint::Finished finished{operatorsFinished, chain_.isFinishedOnRestore()};
   auto part = std::make_shared<AsyncCheckpoint>(environment_, checkpoint, options, metrics, std::move(snapshots), std::move(inFlight),
-                                                finished, syncEnded);
+                                                finished, syncEnded, partReported_);
   const bool here = part->touchesNoFile();  // so no worker: small state costs no hand-over
   if (here) part->run(context_);
   if (part->isDone()) return;
   forgetFinishedParts();
   running_[id] = part;
-  if (!here) environment_.snapshotWorkers.submit([part](ExecutionContext& worker) { part->run(worker); });
+  if (!here) environment_.snapshotWorkers->submit([part](ExecutionContext& worker) { part->run(worker); });
 }
 
 void SubtaskCheckpointCoordinator::startOutputTimer(const CheckpointMetaData& checkpoint, const CheckpointOptions& options) {
@@ -143,6 +143,11 @@ bool SubtaskCheckpointCoordinator::wasAborted(int64_t id) {
 
 void SubtaskCheckpointCoordinator::forgetFinishedParts() {
   std::erase_if(running_, [](const auto& entry) { return entry.second->isDone(); });
+}
+
+bool SubtaskCheckpointCoordinator::hasRunningParts() {
+  forgetFinishedParts();
+  return !running_.empty();
 }
 
 void SubtaskCheckpointCoordinator::notifyCheckpointComplete(int64_t checkpointId) {

@@ -71,6 +71,7 @@ void Task::execute(ExecutionContext& context, std::unique_ptr<StreamTask>& task)
   if (!transition(kInitializing, kRunning)) throw TaskCancelled{};
   listener_.onTaskState(attempt(), kRunning, nullptr);
   task->invoke();
+  task->drainMails();
   for (auto& partition : environment_->partitions) partition->finish();
 }
 

@@ -45,8 +45,8 @@ void TaskInput::demultiplex(const TaskEnvironment& environment) {
   }
 }
 
-InputStatus TaskInput::emitNext() {
-  if (current_ >= 0) return readCurrent();
+InputStatus TaskInput::emitNext(size_t limit) {
+  if (current_ >= 0) return readCurrent(limit);
   auto polled = gate_->pollNext();
   if (!polled) return gate_->isFinished() ? InputStatus::kEndOfInput : InputStatus::kNothingAvailable;
   Channel& channel = channels_[static_cast<size_t>(polled->channelIndex)];
@@ -58,7 +58,7 @@ InputStatus TaskInput::emitNext() {
   handler_->addProcessedBytes(polled->buffer.size());
   beginBuffer(channel, std::move(polled->buffer));
   current_ = polled->channelIndex;
-  return readCurrent();
+  return readCurrent(limit);
 }
 
 void TaskInput::processPriorityEvents() {
@@ -85,7 +85,7 @@ void TaskInput::beginBuffer(Channel& channel, Buffer buffer) {
   deserializer.setNextBuffer(channel.buffer.bytes());
 }
 
-InputStatus TaskInput::readCurrent() {
+InputStatus TaskInput::readCurrent(size_t limit) {
   Channel& channel = channels_[static_cast<size_t>(current_)];
   ControlElement control;
   bool hasControl = false;
@@ -93,7 +93,7 @@ InputStatus TaskInput::readCurrent() {
   Gate& gate = gates_[static_cast<size_t>(channel.gate)];
   RecordDeserializer& deserializer = channel.recovering ? channel.recovering->selected() : channel.deserializer;
   ElementReader& reader = channel.recovering && channel.recovering->isAmbiguous() ? *gate.filteringReader : *gate.reader;
-  const bool more = reader.read(deserializer, chain_.batchSize(), control, hasControl, records);
+  const bool more = reader.read(deserializer, limit, control, hasControl, records);
   if (!more) {
     channel.buffer.reset();
     current_ = -1;

@@ -236,13 +236,14 @@ Outcome run(const Job& job, Executor& executor, const std::function<void(tmtest:
   const auto journal = std::make_shared<Journal>();
   Outcome outcome;
   Mutex mutex;
-  tmtest::Cluster cluster(executor, LogLevel::kInfo);
+  tmtest::Cluster cluster(executor, std::getenv("CUT_DEBUG") ? LogLevel::kDebug : LogLevel::kInfo);
   cluster.taskManagers = job.taskManagers;
   cluster.checkpointEvery = job.interval;
   cluster.coordinator.unalignedEnabled = true;
   cluster.coordinator.alignedCheckpointTimeout = job.alignedTimeout;
   cluster.coordinator.timeout = job.timeout;
   cluster.coordinator.tolerableFailedCheckpoints = 1'000'000;
+  cluster.coordinator.historySize = 10'000;
   cluster.tmOptions.segmentSize = job.segmentSize;
   cluster.tmOptions.networkSegments = segmentsOf(job);
   cluster.tmOptions.network.buffers.maxOverdraftBuffersPerGate = job.overdraft;
@@ -254,11 +255,18 @@ Outcome run(const Job& job, Executor& executor, const std::function<void(tmtest:
     outcome.writers[{name, environment.subtask()}] = writer;
     return writer;
   };
-  cluster.run(graphOf(job, journal), [&] {
-    if (meanwhile) meanwhile(cluster);
-    outcome.status = cluster.result().status;
-    if (cluster.result().failure) outcome.problems.push_back(cluster.result().failure->trace());
-  });
+  try {
+    cluster.run(graphOf(job, journal), [&] {
+      if (meanwhile) meanwhile(cluster);
+      outcome.status = cluster.result().status;
+      if (const auto stats = cluster.books().checkpoints) outcome.history = stats->history;
+      if (cluster.result().failure) outcome.problems.push_back(cluster.result().failure->trace());
+    });
+  } catch (const std::exception& stuck) {
+    outcome.problems.push_back(std::string(stuck.what()).substr(0, 4000));
+    outcome.log = cluster.log.text();
+    return outcome;
+  }
   if (cluster.usedSegments != 0) outcome.problems.push_back(std::to_string(cluster.usedSegments) + " buffers were not given back");
   outcome.log = cluster.log.text();
   Autopsy(job, *journal, outcome).all();
@@ -266,7 +274,7 @@ Outcome run(const Job& job, Executor& executor, const std::function<void(tmtest:
 }
 
 Outcome simulate(const Job& job, const std::function<void(tmtest::Cluster&)>& meanwhile) {
-  SimulatedExecutor executor(SimulationOptions{.seed = job.seed});
+  SimulatedExecutor executor(SimulationOptions{.seed = job.seed, .timeLimit = std::chrono::seconds(60)});
   return run(job, executor, meanwhile);
 }
 

@@ -72,7 +72,7 @@ struct Outcome {
   JobStatus status{};
   std::vector<std::string> problems;
   std::map<int64_t, std::vector<Channel>> checkpoints;  ///< those that every task has completed
-  std::map<int64_t, CheckpointStats> stats;
+  std::vector<std::shared_ptr<const CheckpointStats>> history;
   std::map<Who, std::shared_ptr<MemoryChannelStateWriter>> writers;
   std::string log;
 

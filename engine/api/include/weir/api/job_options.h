@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weir/base/world.h"
 #include "weir/checkpoint/fs_checkpoint_storage.h"
@@ -18,6 +19,15 @@ struct JobOptions {
   CheckpointCoordinatorConfiguration checkpointing;
   TaskSettings taskSettings;
   bool allowNonRestoredState = false;
+
+  /// Of unaligned checkpoints.
+  int maxSubtasksPerChannelStateFile = 5;
+  bool independentChannelStateAcks = false;
+  bool forceUnaligned = false;  ///< also where a custom partitioner could not be restored with another parallelism
+  std::vector<std::string> warnings;  ///< options that have no effect, and why; for the log
+
+  /// Refuses a graph that these options cannot run.
+  Result<void> check(const JobGraph& graph) const;
 
   static Result<JobOptions> from(const Configuration& configuration);
 };

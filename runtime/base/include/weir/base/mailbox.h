@@ -31,7 +31,9 @@ class Mailbox {
   /// Set while mail is queued. One waiter: the owner.
   Signal& available() { return available_; }
   /// Later puts are dropped, queued mail is destroyed.
-  void close();
+  void close() { (void)closeAndTake(); }
+  /// Later puts are dropped; what is queued belongs to the caller, in the order in which it would have run.
+  std::deque<Mail> closeAndTake();
 
  private:
   Mutex mutex_;

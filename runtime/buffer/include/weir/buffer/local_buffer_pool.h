@@ -60,6 +60,8 @@ class LocalBufferPool final : public BufferRecycler, public GlobalPoolListener, 
   Result<void> reserveFirstSegment(ExecutionContext& context);
 
   bool isAvailable() const { return availableNow_.load(std::memory_order_acquire); }
+  /// Available, and not about to become unavailable: worth more than a record at a time. A guess, one look without a lock.
+  bool looksRoomy() const { return roomyNow_.load(std::memory_order_relaxed); }
   /// Set when the pool becomes available or is destroyed. Never reset here: that is for the waiter, before it looks again.
   Signal& available() { return available_; }
 
@@ -98,7 +100,9 @@ class LocalBufferPool final : public BufferRecycler, public GlobalPoolListener, 
   const std::shared_ptr<NetworkBufferPool> network_;
   const LocalBufferPoolOptions options_;
   Signal available_;
+  static constexpr int32_t kRoomy = 3;     ///< segments in hand or to be had
   std::atomic<bool> availableNow_{false};  ///< changed under mutex_
+  std::atomic<bool> roomyNow_{false};
 
   mutable Mutex mutex_;
   std::vector<MemorySegment*> free_;

@@ -85,6 +85,8 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
   /// No record would wait now. Look at pool().available() to wait for it, as LocalBufferPool says.
   bool isAvailable() const { return pool_->isAvailable(); }
   Signal& available() { return pool_->available(); }
+  /// A batch of records would probably not wait either.
+  bool looksRoomy() const { return pool_->looksRoomy(); }
   LocalBufferPool& pool() const { return *pool_; }
 
   // Reading. -----------------------------------------------------------------------------------------------------------------------

@@ -27,8 +27,10 @@ class AsyncCheckpoint : public std::enable_shared_from_this<AsyncCheckpoint> {
     std::shared_ptr<ChannelStateWriteResult> result;  ///< null: none is stored
     OperatorID head{}, tail{};
   };
+  /// `reported` is set when it has ended.
   AsyncCheckpoint(TaskEnvironment& environment, CheckpointMetaData checkpoint, CheckpointOptions options, CheckpointMetrics metrics,
-                  std::vector<OperatorSnapshot> snapshots, InFlight inFlight, Finished finished, Nanos started);
+                  std::vector<OperatorSnapshot> snapshots, InFlight inFlight, Finished finished, Nanos started,
+                  std::shared_ptr<Signal> reported);
 
   /// All that is to be written is small enough to be handed over in memory. Before run().
   bool touchesNoFile() const;
@@ -50,6 +52,7 @@ class AsyncCheckpoint : public std::enable_shared_from_this<AsyncCheckpoint> {
   Written writeFiles();
   Result<void> writeInto(TaskStateSnapshot& state);
   void end(ExecutionContext& context);
+  void report(ExecutionContext& context, Written state);
   std::shared_ptr<const CheckpointException> addInFlight(TaskStateSnapshot& state);
   void discard(ExecutionContext& context, const Written& state);
   void decline(const std::shared_ptr<const CheckpointException>& why);
@@ -57,7 +60,7 @@ class AsyncCheckpoint : public std::enable_shared_from_this<AsyncCheckpoint> {
 
   // Copies, not the environment: a worker may still write when the task has gone.
   CheckpointResponder& responder_;
-  SnapshotWorkers& workers_;
+  std::shared_ptr<SnapshotWorkers> workers_;
   std::shared_ptr<CheckpointWorkerStorage> storage_;
   Logger log_;
   std::shared_ptr<BarrierTracer> trace_;
@@ -69,6 +72,7 @@ class AsyncCheckpoint : public std::enable_shared_from_this<AsyncCheckpoint> {
   InFlight inFlight_;
   Finished finished_;
   Nanos started_;
+  const std::shared_ptr<Signal> reported_;
   Written written_{nullptr};
   std::atomic<State> state_{State::kRunning};
 

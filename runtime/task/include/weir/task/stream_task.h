@@ -29,6 +29,8 @@ class StreamTask : private CheckpointableTask {
   void replayInputs();
   /// Returns when all input was processed, acknowledged by all consumers and, with checkpoints on, covered by a completed checkpoint.
   void invoke();
+  /// After invoke(): no mail is taken any more. What had come is done, but for checkpoints: those are declined.
+  void drainMails();
   /// Cancels asynchronous parts and closes the operators. Never throws.
   void close();
 
@@ -62,6 +64,7 @@ class StreamTask : private CheckpointableTask {
   void handleEvents();
   void wait(WaitReason reason, std::span<Signal* const> signals) { context_.wait(reason, signals, timers_.deadline()); }
   bool outputsAvailable() const;
+  size_t batchLimit() const;
   void waitForOutputs();
   void processSource();
   void processInput();
@@ -81,6 +84,7 @@ class StreamTask : private CheckpointableTask {
   SubtaskCheckpointCoordinator checkpoints_;
   std::unique_ptr<TaskInput> input_;  ///< null: a source
   bool endOfData_ = false, endOfInput_ = false;
+  bool ended_ = false;  ///< takes no more checkpoints
   std::optional<int64_t> finalCheckpointMinId_;  ///< the first checkpoint taken after the end of data
   bool finalCheckpointCompleted_ = false;
   std::vector<Signal*> waitSignals_;

@@ -36,6 +36,10 @@ class SubtaskCheckpointCoordinator {
   void notifyCheckpointAborted(int64_t checkpointId, int64_t latestCompletedId);
   /// By a barrier handler: declines and forwards the marker.
   void abortCheckpointOnBarrier(int64_t checkpointId, const CheckpointException& why);
+  /// Some asynchronous part has not answered yet: a task that ends regularly waits for it, else its checkpoint would never complete.
+  bool hasRunningParts();
+  /// Set when one of them has.
+  Signal& partReported() { return *partReported_; }
   /// Cancels running asynchronous parts.
   void close();
 
@@ -65,6 +69,7 @@ class SubtaskCheckpointCoordinator {
   int64_t highestAbortedId_ = -1;
   std::set<int64_t> abortedIds_;  ///< ids that were aborted before their barrier came; at most max-concurrent-checkpoints of them
   std::map<int64_t, std::shared_ptr<AsyncCheckpoint>> running_;
+  const std::shared_ptr<Signal> partReported_ = std::make_shared<Signal>("asynchronous part of a checkpoint");
 };
 
 }  // namespace weir

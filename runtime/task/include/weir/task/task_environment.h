@@ -23,10 +23,9 @@ namespace weir {
 /// Actors that run the asynchronous parts of snapshots. Any thread. Flink: the async operations pool of a task.
 class SnapshotWorkers {
  public:
+  virtual ~SnapshotWorkers() = default;
+  /// Dropped once they have been stopped.
   virtual void submit(std::function<void(ExecutionContext&)> work) = 0;
-
- protected:
-  ~SnapshotWorkers() = default;
 };
 
 /// The part of a job's configuration that its tasks need.
@@ -73,7 +72,7 @@ class OperatorMetricsRegistry {
 struct TaskEnvironment {
   World& world;
   CheckpointResponder& responder;
-  SnapshotWorkers& snapshotWorkers;
+  std::shared_ptr<SnapshotWorkers> snapshotWorkers;
   std::shared_ptr<CheckpointWorkerStorage> storage;  ///< null where checkpointing is off
   std::function<std::unique_ptr<OperatorStateBackend>()> createOperatorState{};
   TaskSettings settings{};

@@ -31,10 +31,12 @@ class TaskInput {
   }
   CheckpointBarrierHandler& barrierHandler() { return *handler_; }
   InputGate& gate() { return *gate_; }
+  /// Else no barrier will ever come.
+  bool hasOpenChannels() const { return openChannels_ > 0; }
   int numberOfChannels() const { return static_cast<int>(channels_.size()); }
 
-  /// Reads at most one batch, or handles one event.
-  InputStatus emitNext();
+  /// Reads at most one batch of `limit` records, or handles one event.
+  InputStatus emitNext(size_t limit);
   /// A relaxed look: a barrier may be here that overtakes.
   bool looksLikePriority() const { return priorityAvailable_->looksSet(); }
   /// Handles them, ahead of the records, also in the middle of a buffer. May be called while no record may be read.
@@ -72,7 +74,7 @@ class TaskInput {
 
   void demultiplex(const TaskEnvironment& environment);
   void beginBuffer(Channel& channel, Buffer buffer);
-  InputStatus readCurrent();
+  InputStatus readCurrent(size_t limit);
   InputStatus onEvent(int channel, const RuntimeEvent& event);
   void traceReceived(const CheckpointBarrier& barrier, int channel);
   InputStatus onEndOfData(int channel);
