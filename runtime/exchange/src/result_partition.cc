@@ -168,13 +168,22 @@ void ResultPartition::prefetchFirst() const {
 
 void ResultPartition::broadcastEvent(const RuntimeEvent& event, bool priority) {
   prefetchFirst();
-  if (const auto* barrier = std::get_if<CheckpointBarrier>(&event); trace_ && barrier) traceEnqueued(barrier->id);
+  if (const auto* barrier = std::get_if<CheckpointBarrier>(&event); trace_ && barrier) {
+    if (priority) traceOvertook(barrier->id);
+    else traceEnqueued(barrier->id);
+  }
   broadcastEvent(Buffer::copyOf(EventSerializer::encodeForSend(event), dataTypeOf(event, priority)));
 }
 
 void ResultPartition::traceEnqueued(int64_t checkpointId) {
   for (int32_t i = 0; i < descriptor_.subpartitions; ++i)
     trace_->record(BarrierStep::kEnqueued, checkpointId,
+                   {.gate = subpartitions_[i].info().partition, .channel = i, .count = subpartitions_[i].queueLength()});
+}
+
+void ResultPartition::traceOvertook(int64_t checkpointId) {
+  for (int32_t i = 0; i < descriptor_.subpartitions; ++i)
+    trace_->record(BarrierStep::kOvertook, checkpointId,
                    {.gate = subpartitions_[i].info().partition, .channel = i, .count = subpartitions_[i].queueLength()});
 }
 
@@ -252,7 +261,10 @@ void ResultPartition::finish() {
 
 void ResultPartition::alignedBarrierTimeout(int64_t checkpointId) {
   NotificationBatch notifications;
-  for (int32_t i = 0; i < descriptor_.subpartitions; ++i) subpartitions_[i].alignedBarrierTimeout(checkpointId, notifications);
+  for (int32_t i = 0; i < descriptor_.subpartitions; ++i) {
+    if (subpartitions_[i].alignedBarrierTimeout(checkpointId, notifications) && trace_)
+      trace_->record(BarrierStep::kOvertook, checkpointId, {.gate = subpartitions_[i].info().partition, .channel = i});
+  }
 }
 
 void ResultPartition::abortCheckpoint(int64_t checkpointId, const std::shared_ptr<const Throwable>& cause) {

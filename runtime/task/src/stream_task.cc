@@ -210,7 +210,12 @@ void StreamTask::abortCheckpointOnBarrier(int64_t checkpointId, const Checkpoint
 
 void StreamTask::setAlignmentTimer(int64_t checkpointId, Millis delay) {
   cancelAlignmentTimer();
-  alignmentTimer_ = timers_.schedule(delay, [this, checkpointId] { input_->barrierHandler().onAlignmentTimeout(checkpointId); });
+  alignmentTimer_ = timers_.schedule(delay, [this, checkpointId] {
+    CheckpointBarrierHandler& handler = input_->barrierHandler();
+    const bool missing = handler.isCheckpointPending() && handler.latestCheckpointId() == checkpointId;
+    if (environment_.trace && missing) environment_.trace->record(BarrierStep::kTimedOut, checkpointId);
+    handler.onAlignmentTimeout(checkpointId);
+  });
 }
 
 void StreamTask::performCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics) {

@@ -108,6 +108,10 @@ InputStatus TaskInput::onEvent(int channel, const RuntimeEvent& event) {
     if (trace_) traceReceived(*barrier, channel);
     handler_->processBarrier(*barrier, channel, false);
   } else if (const auto* announcement = std::get_if<EventAnnouncement>(&event)) {
+    if (trace_) {
+      const InputChannelInfo info = gate_->channel(channel).info();
+      trace_->record(BarrierStep::kAnnounced, announcement->announced.id, {.gate = info.gate, .channel = info.channel});
+    }
     handler_->processBarrierAnnouncement(announcement->announced, channel, announcement->sequenceNumber);
   } else if (const auto* marker = std::get_if<CancelCheckpointMarker>(&event)) {
     handler_->processCancellationBarrier(marker->checkpointId, channel);

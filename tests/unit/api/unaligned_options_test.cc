@@ -61,7 +61,9 @@ StreamExecutionEnvironment program(bool custom) {
   const auto slow = [](int64_t x) { return x; };
   auto numbers = env.fromSequence(1, 2000);
   if (custom)
-    numbers.partitionCustom([](int64_t key, int32_t n) { return static_cast<int32_t>(key % n); }, [](int64_t x) { return x; }).map(slow).print();
+    numbers.partitionCustom([](int64_t key, int32_t n) { return static_cast<int32_t>(key % n); }, [](int64_t x) { return x; })
+        .map(slow)
+        .print();
   else
     numbers.rebalance().map(slow).print();
   return env;
@@ -73,7 +75,8 @@ TEST(UnalignedOptions, ACustomPartitionerIsRefusedUnlessForced) {
   testing::internal::CaptureStdout();
   const JobResult refused = runner.run(env);
   EXPECT_EQ(refused.status, JobStatus::kFailed);
-  EXPECT_NE(refused.failure->message().find("Unaligned checkpoints are currently not supported for custom partitioners"), std::string::npos);
+  EXPECT_NE(refused.failure->message().find("Unaligned checkpoints are currently not supported for custom partitioners"),
+            std::string::npos);
   env.configure("execution.checkpointing.unaligned.forced", "true");
   JobRunner another(JobRunner::simulated(1));
   EXPECT_EQ(another.run(env).status, JobStatus::kFinished);
