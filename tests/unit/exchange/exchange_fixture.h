@@ -97,6 +97,7 @@ class RecordingChannelStateWriter final : public ChannelStateWriter {
   void start(int64_t, const CheckpointOptions&) override {}
   void addInputData(int64_t id, InputChannelInfo channel, std::vector<Buffer> data) override {
     note("input " + std::to_string(id) + " " + std::to_string(channel.channel), data);
+    if (const auto meanwhile = std::exchange(onInput, nullptr)) meanwhile();
   }
   void addOutputData(int64_t id, ResultSubpartitionInfo, std::vector<Buffer> data) override { note("output " + std::to_string(id), data); }
   void expectOutputData(int64_t id, ResultSubpartitionInfo) override {
@@ -117,6 +118,7 @@ class RecordingChannelStateWriter final : public ChannelStateWriter {
 
   std::vector<std::string> calls;
   std::function<void()> onExpect;
+  std::function<void()> onInput;  ///< what others do while the first input data is taken
 
  private:
   void note(std::string what, const std::vector<Buffer>& data) {

@@ -233,6 +233,30 @@ TEST_F(InFlight, WhereTheBarrierHasComeOnlyTheDataInFrontOfIt) {
   EXPECT_THAT(writer->calls, ElementsAre("input 4 0 a"));
 }
 
+TEST_F(InFlight, WhatArrivesWhileTheQueueIsHandedOverFollowsItOnce) {
+  start();
+  emit('a');
+  emit('b');
+  writer->onInput = [this] { emit('c'); };
+  end->receiver->checkpointStarted(barrier(4));
+  emit('d');
+  EXPECT_THAT(writer->calls, ElementsAre("input 4 0 a b", "input 4 0 c", "input 4 0 d"));
+}
+
+TEST_F(InFlight, ABarrierThatArrivesMeanwhileEndsIt) {
+  start();
+  emit('a');
+  writer->onInput = [this] {
+    emit('b');
+    partition->broadcastEvent(barrier(4, AlignmentType::kUnaligned), true);
+    wire->settle();
+    emit('c');
+  };
+  end->receiver->checkpointStarted(barrier(4));
+  emit('d');
+  EXPECT_THAT(writer->calls, ElementsAre("input 4 0 a", "input 4 0 b"));
+}
+
 TEST_F(InFlight, AnOlderCheckpointThanTheBarrierIsSubsumed) {
   start();
   partition->broadcastEvent(barrier(4));
