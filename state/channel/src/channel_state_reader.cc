@@ -77,10 +77,10 @@ Result<void> File::open(CheckpointWorkerStorage& storage) {
   if (version != kChannelStateVersion)
     return Error{ErrorCode::kCorrupt, fmt::format("{} is no file of in-flight data of version {}: it begins with {}", describe(stream),
                                                   kChannelStateVersion, version)};
-  int64_t end = kChannelStateHeaderBytes;
-  for (auto& [entry, channel] : entries) {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    auto& [entry, channel] = entries[i];
+    const int64_t end = i + 1 < entries.size() ? entries[i + 1].first.offset : input->size();
     WEIR_TRY(checkEntry(entry, channels[channel], end));
-    end = entry.offset + kChannelStateLengthBytes + entry.length;
   }
   const bool isInline = std::holds_alternative<InlineHandle>(stream);  // Flink merges such buffers, and keeps the size of before
   for (size_t i = 0; i < channels.size(); ++i) {
@@ -95,15 +95,15 @@ Result<void> File::open(CheckpointWorkerStorage& storage) {
 
 Result<void> File::checkEntry(ChannelStateEntry& entry, Channel& channel, int64_t end) {
   const int64_t size = input->size();
-  if (entry.offset < end)
-    return corrupt(channel, entry.offset, fmt::format("begins before byte {}, where the buffer in front of it ends", end));
-  if (entry.offset > size - kChannelStateLengthBytes)
+  if (entry.offset < kChannelStateHeaderBytes || entry.offset > size - kChannelStateLengthBytes)
     return corrupt(channel, entry.offset, fmt::format("is missing: the file has {} bytes", size));
   auto length = readInt(*input, entry.offset);
   if (length.has_error()) return corrupt(channel, entry.offset, "cannot be read: " + length.error().message);
   entry.length = *length;
-  if (entry.length < 0 || entry.length > size - kChannelStateLengthBytes - entry.offset)
-    return corrupt(channel, entry.offset, fmt::format("claims {} bytes, and the file has {}", entry.length, size));
+  const int64_t room = end - kChannelStateLengthBytes - entry.offset;
+  if (entry.length < 0 || entry.length > room)
+    return corrupt(channel, entry.offset,
+                   fmt::format("claims {} bytes, and there are {} up to the next one or the end of the file", entry.length, room));
   channel.seen += kChannelStateLengthBytes + entry.length;
   return {};
 }
