@@ -49,6 +49,7 @@ class Drawing {
     if (taste_.losses) s_.lostPercent = static_cast<int32_t>(between(5, 40));
     s_.buffersPerChannel = static_cast<int32_t>(between(0, 2));
     s_.debloat = oneIn(4);
+    if (taste_.unaligned) drawUnaligned();
     return std::move(s_);
   }
 
@@ -91,14 +92,20 @@ class Drawing {
 
   Edge edgeFor(Op op, int32_t fromGroup, int32_t group, bool isUnion) {
     if (isKeyed(op)) return Edge::kHash;
+    // A task that is back-pressured behind an edge whose barriers always align may wait for one that waits for it, where another way from
+    // the same source is unaligned: a deadlock in Flink too, which the time-out of the checkpoint ends.
+    if (taste_.unaligned && !taste_.linear) return std::vector{Edge::kRebalance, Edge::kShuffle, Edge::kGlobal}[below(3)];
     // Union list state refuses a checkpoint in which some subtasks have ended: with these edges they end together.
     static constexpr Edge kToAll[] = {Edge::kRebalance, Edge::kShuffle, Edge::kGlobal, Edge::kBroadcast, Edge::kCustom};
-    if (op == Op::kUnionCounter) return kToAll[below(std::size(kToAll))];
+    if (op == Op::kUnionCounter) return kToAll[below(std::size(kToAll) - (taste_.rescale && taste_.unaligned ? 1 : 0))];
     std::vector<Edge> choices{Edge::kDefault, Edge::kRebalance, Edge::kRescale, Edge::kShuffle,
                               Edge::kGlobal,  Edge::kBroadcast, Edge::kCustom};
+    // What is in flight on such an edge cannot be given to other subtasks.
+    if (taste_.rescale && taste_.unaligned) std::erase(choices, Edge::kCustom);
     // Rescaled, a default edge would chain here and not there, and finished operators would meet others in one task.
     if (taste_.rescale && (fromGroup != group || isUnion)) choices.erase(choices.begin());
-    if (fromGroup == group && !isUnion) choices.insert(choices.end(), {Edge::kForward, Edge::kDefault, Edge::kDefault});
+    if (fromGroup == group && !isUnion)
+      for (const Edge edge : {Edge::kForward, Edge::kDefault, Edge::kDefault}) choices.push_back(edge);
     return choices[below(choices.size())];
   }
 
@@ -149,7 +156,9 @@ class Drawing {
       Node node;
       std::vector<Op> ops{Op::kMap,          Op::kFilter,   Op::kFlatMap,     Op::kListCounter, Op::kUnionCounter,
                           Op::kKeyedSum,     Op::kKeyedSum, Op::kKeyedReduce, Op::kRekey, Op::kBundle};
-      if (!taste_.linear) ops.insert(ops.end(), {Op::kConnect, Op::kKeyedConnect, Op::kBroadcastState});
+      if (!taste_.linear) ops.insert(ops.end(), {Op::kConnect, Op::kKeyedConnect});
+      if (!taste_.linear && !taste_.unaligned) ops.push_back(Op::kBroadcastState);
+      if (!taste_.linear && taste_.unaligned) std::erase(ops, Op::kKeyedReduce);  // it is led by a map behind a forward edge
       node.op = ops[below(ops.size())];
       if (taste_.linear && i + 1 == count && !sawKeyed_) node.op = Op::kKeyedSum;
       sawKeyed_ |= isKeyed(node.op);
@@ -214,6 +223,17 @@ class Drawing {
     s_.inlineBytes = oneIn(3) ? 20'480 : between(0, 400);
     s_.retained = static_cast<int32_t>(between(1, 3));
     s_.restartDelayMs = oneIn(2) ? 0 : between(1, 20);
+  }
+
+  void drawUnaligned() {
+    s_.unaligned = true;
+    s_.maxConcurrent = 1;
+    s_.alignedTimeoutMs = std::vector<int64_t>{0, 0, 1, between(2, 40)}[below(4)];
+    s_.subtasksPerFile = static_cast<int32_t>(between(1, 6));
+    s_.independentAcks = oneIn(3);
+    // Back pressure is what such checkpoints are for: somebody is slow.
+    Node& slow = s_.nodes[below(s_.nodes.size())];
+    if (slow.op != Op::kSource && oneIn(2)) slow.cost = Nanos(between(100'000, 2'000'000));
   }
 
   void drawFailures() {
@@ -297,6 +317,9 @@ std::string Scenario::describe() const {
                       "{} bytes inline, restart after {} ms\n",
                       exactlyOnce ? "exactly once" : "at least once", intervalMs, timeoutMs, minPauseMs, maxConcurrent, tolerable, retained,
                       inlineBytes, restartDelayMs);
+  if (unaligned)
+    text += fmt::format("  unaligned after {} ms, {} subtasks share a file of in-flight data{}\n", alignedTimeoutMs, subtasksPerFile,
+                        independentAcks ? ", each acknowledges on its own" : "");
   for (const Bomb& bomb : bombs) text += fmt::format("  fails at {} {}\n", nameOf(bomb.spot), bomb.call);
   for (const Kill& kill : kills)
     text += fmt::format("  {} at {} ms\n", kill.whole ? "the job fails" : "a subtask is failed", kill.at.count());

@@ -105,6 +105,10 @@ struct Scenario {
   int64_t intervalMs = 10, timeoutMs = 60'000, minPauseMs = 0;
   int32_t maxConcurrent = 1, tolerable = 1'000'000, retained = 1;
   bool exactlyOnce = true;
+  bool unaligned = false;
+  int64_t alignedTimeoutMs = 0;  ///< before an aligned checkpoint turns unaligned; 0: it is unaligned at once
+  int32_t subtasksPerFile = 5;   ///< of in-flight data
+  bool independentAcks = false;  ///< of subtasks that share such a file
   int64_t inlineBytes = 0;
   int64_t restartDelayMs = 0;
   bool fullRestart = false;
@@ -130,6 +134,7 @@ struct Taste {
   bool disk = false;
   bool unevenEnds = false;     ///< sources end at very different times
   bool shortTimeouts = false;
+  bool unaligned = false;      ///< checkpoints that are unaligned, or turn so
   bool losses = false;         ///< notices that a checkpoint was completed or aborted get lost
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 
 namespace weir::sim {
 namespace {
@@ -121,6 +122,8 @@ std::vector<Step> stepsFrom(const Scenario& now) {
   dropEach(steps, now, &Scenario::kills);
   dropEach(steps, now, &Scenario::disk);
   steps.push_back(set(&Scenario::lostPercent, 0));
+  steps.push_back(set(&Scenario::unaligned, false));
+  steps.push_back(set<int64_t>(&Scenario::alignedTimeoutMs, 0));
   for (size_t i = 0; i < now.nodes.size(); ++i) {
     steps.push_back([i](Scenario& s) { return std::exchange(s.nodes[i].records, s.nodes[i].records / 2) > 1; });
     steps.push_back([i](Scenario& s) { return std::exchange(s.nodes[i].cost, Nanos{}).count() > 0; });
@@ -169,10 +172,13 @@ Failure failureOf(const Scenario& scenario) {
 
 Shrunk shrink(Scenario scenario, const std::string& failure, int maxRuns, const std::function<Failure(const Scenario&)>& run) {
   Shrunk shrunk{std::move(scenario)};
+  constexpr Nanos kPatience = std::chrono::seconds(60);  // a scenario that stands still takes seconds
+  const Nanos end = SystemClock::instance().monotonic() + kPatience;
+  const auto mayGoOn = [&] { return shrunk.runs < maxRuns && SystemClock::instance().monotonic() < end; };
   for (bool smaller = true; smaller;) {
     smaller = false;
     const std::vector<Step> steps = stepsFrom(shrunk.scenario);
-    for (size_t i = 0; i < steps.size() && shrunk.runs < maxRuns; ++i) {
+    for (size_t i = 0; i < steps.size() && mayGoOn(); ++i) {
       Scenario candidate = shrunk.scenario;
       if (!steps[i](candidate)) continue;
       ++shrunk.runs;

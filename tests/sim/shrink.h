@@ -21,7 +21,8 @@ struct Shrunk {
 };
 
 /// Takes away from `scenario` what can go while it still fails in the same way: faults, sinks, operators, records, parallelism, settings,
-/// one after the other, until nothing more can go or `maxRuns` were tried. Deterministic.
+/// one after the other, until nothing more can go, `maxRuns` were tried
+/// or a minute is over. Otherwise deterministic.
 Shrunk shrink(Scenario scenario, const std::string& failure, int maxRuns, const std::function<Failure(const Scenario&)>& run);
 /// With each in a process of its own.
 Shrunk shrink(Scenario scenario, const std::string& failure, int maxRuns);

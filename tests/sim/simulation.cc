@@ -157,6 +157,11 @@ class Simulation {
         .configure("execution.checkpointing.data-inline-threshold", std::to_string(scenario_.inlineBytes) + " b")
         .configure("execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION")
         .configure("execution.checkpointing.dir", kDirectory)
+        .configure("execution.checkpointing.unaligned.enabled", scenario_.unaligned ? "true" : "false")
+        .configure("execution.checkpointing.unaligned.forced", "true")  // else custom partitioners are refused
+        .configure("execution.checkpointing.aligned-checkpoint-timeout", millis(scenario_.alignedTimeoutMs))
+        .configure("execution.checkpointing.unaligned.max-subtasks-per-channel-state-file", std::to_string(scenario_.subtasksPerFile))
+        .configure("weir.channel-state.independent-acks", scenario_.independentAcks ? "true" : "false")
         .configure("restart-strategy.type", "fixed-delay")
         .configure("restart-strategy.fixed-delay.attempts", "1000000")
         .configure("restart-strategy.fixed-delay.delay", millis(scenario_.restartDelayMs));
@@ -190,6 +195,7 @@ class Simulation {
       complain(fmt::format("the job ended as {}:\n{}", toString(status_), result.failure ? result.failure->trace() : ""));
       return false;
     }
+    context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + std::chrono::seconds(1)));  // late deletions
     checkFiles((*master)->job().toString());
     return true;
   }
@@ -312,8 +318,12 @@ class Simulation {
     std::sort(expected.begin(), expected.end());
     auto found = memory_.list(folder);
     if (found.has_error()) return complain(found.error().message);
-    if (scenario_.disk.empty() && *found != expected)
+    if (scenario_.disk.empty() && *found != expected) {
       complain(fmt::format("{} holds [{}] instead of [{}]", folder, fmt::join(*found, ", "), fmt::join(expected, ", ")));
+      for (const std::string& name : *found)
+        if (const auto files = memory_.list(folder + "/" + name); files.has_value() && !files->empty())
+          complain(fmt::format("{} holds [{}]", name, fmt::join(*files, ", ")));
+    }
     if (!previous.empty()) checkPrevious(previous, completed.size());
   }
 

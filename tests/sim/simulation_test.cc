@@ -21,6 +21,22 @@ TEST(ExactlyOnce, HoldsWhereCheckpointsExpire) { checkSeeds(5, {.shortTimeouts =
 
 TEST(ExactlyOnce, HoldsWhereNoticesOfCheckpointsAreLost) { checkSeeds(5, {.losses = true}); }
 
+TEST(Unaligned, HoldsInALinearPipelineUnderFailures) { checkSeeds(20, {.linear = true, .unaligned = true}); }
+
+TEST(Unaligned, HoldsInAnyTopologyUnderFailures) { checkSeeds(35, {.unaligned = true}); }
+
+TEST(Unaligned, HoldsWhereCheckpointsExpireAndNoticesAreLost) {
+  checkSeeds(10, {.shortTimeouts = true, .unaligned = true, .losses = true});
+}
+
+TEST(Unaligned, GoesOnAtAnotherParallelismWhereTheJobWasCancelled) {
+  checkSeeds(20, {.failures = false, .rescale = true, .unaligned = true});
+}
+
+TEST(Unaligned, StandsFailuresAfterARescaleToo) { checkSeeds(5, {.rescale = true, .unaligned = true}); }
+
+TEST(Unaligned, StandsTroubleWithTheDisk) { checkSeeds(10, {.disk = true, .unaligned = true}); }
+
 TEST(AtLeastOnce, LosesNothingUnderFailures) { checkSeeds(10, {.atLeastOnce = true}); }
 
 TEST(RescaledRestore, GoesOnWhereTheJobWasCancelled) { checkSeeds(10, {.failures = false, .rescale = true}); }

@@ -86,18 +86,21 @@ void SubtaskCheckpointCoordinator::snapshot(const CheckpointMetaData& checkpoint
   chain_.prepareSnapshotPreBarrier(id);
   if (environment_.trace) environment_.trace->record(BarrierStep::kEmitted, id);
   chain_.broadcastBarrier(CheckpointBarrier{id, checkpoint.timestampMs, options});
-  AsyncCheckpoint::InFlight inFlight;
-  if (options.needsChannelState() && inFlight_) {
+  const bool storesInFlight = options.needsChannelState() && inFlight_;
+  if (storesInFlight) {
     if (options.isTimeoutable()) startOutputTimer(checkpoint, options);
     inFlight_->finishOutput(id);
-    inFlight = {inFlight_->getAndRemoveWriteResult(id), chain_.head().id(), chain_.operators().back()->id()};
-    WEIR_CHECK(inFlight.result != nullptr, "checkpoint {} stores in-flight data that was not begun", id);
   }
   context_.interleave("barrier sent");
 
   const Nanos syncStarted = context_.clock().monotonic();
   std::vector<OperatorSnapshot> snapshots = chain_.snapshotState(checkpoint, options);
   const Nanos syncEnded = context_.clock().monotonic();
+  AsyncCheckpoint::InFlight inFlight;
+  if (storesInFlight) {  // not before: where the operators fail, what is in flight is thrown away by the abort
+    inFlight = {inFlight_->getAndRemoveWriteResult(id), chain_.head().id(), chain_.operators().back()->id()};
+    WEIR_CHECK(inFlight.result != nullptr, "checkpoint {} stores in-flight data that was not begun", id);
+  }
   metrics.syncDurationMillis = toMillis(syncEnded - syncStarted).count();
   if (environment_.trace) environment_.trace->record(BarrierStep::kSnapshotSync, id, {.durationNanos = (syncEnded - syncStarted).count()});
   log_.debug(

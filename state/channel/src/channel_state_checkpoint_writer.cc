@@ -145,10 +145,13 @@ void ChannelStateCheckpointWriter::checkComplete() {
 }
 
 void ChannelStateCheckpointWriter::completeTogether() {
-  const bool wanted = std::any_of(pending_.begin(), pending_.end(), [](const auto& entry) { return !entry.second.failed; });
-  if (!wanted) {
-    done_ = true;
-    return removeFile();
+  const bool needed = fileGivenOut_ || std::any_of(pending_.begin(), pending_.end(), [](const auto& entry) {
+    return !entry.second.ended && !(entry.second.inputs.empty() && entry.second.outputs.empty());
+  });
+  if (!needed) {  // what is in it belongs to subtasks that failed, or was given out inline
+    const bool abandoned = std::all_of(pending_.begin(), pending_.end(), [](const auto& entry) { return entry.second.failed; });
+    if (abandoned) removeFile();
+    else output_.reset();  // not the folder: the checkpoint may go on, and others are writing there
   }
   StreamHandle file;
   if (output_) {
@@ -158,10 +161,14 @@ void ChannelStateCheckpointWriter::completeTogether() {
     output_.reset();
   }
   done_ = true;
+  WrittenChannelState unasked;
   for (auto& [writer, pending] : pending_) {
     if (std::exchange(pending.ended, true)) continue;
-    pending.result->complete(stateOf(pending, file));
+    WrittenChannelState state = stateOf(pending, file);
+    if (pending.result->complete(state)) fileGivenOut_ = true;
+    else unasked = std::move(state);  // its subtask has ended meanwhile
   }
+  if (needed && !fileGivenOut_) discardChannelState(storage_, checkpointId_, location_, unasked);
 }
 
 void ChannelStateCheckpointWriter::completeOne(Pending& pending) {
@@ -170,6 +177,7 @@ void ChannelStateCheckpointWriter::completeOne(Pending& pending) {
     auto soFar = output_->finishPart();
     if (soFar.has_error()) return failIo(soFar.error());
     file = std::move(*soFar);
+    fileGivenOut_ = fileGivenOut_ || !std::holds_alternative<InlineHandle>(file);
   }
   pending.ended = true;
   pending.result->complete(stateOf(pending, file));
@@ -224,6 +232,14 @@ void ChannelStateCheckpointWriter::removeFile() {
   if (!output_) return;
   output_.reset();
   storage_.discardAborted(checkpointId_, location_, {});  // its folder may have gone before, and have been made anew
+}
+
+void discardChannelState(CheckpointWorkerStorage& storage, int64_t checkpointId, const std::vector<uint8_t>& location,
+                         const WrittenChannelState& written) {
+  TaskStateSnapshot state;
+  state.operators[OperatorID{}].inputChannels = written.inputs;
+  state.operators[OperatorID{}].outputChannels = written.outputs;
+  storage.discardAborted(checkpointId, location, state);
 }
 
 }  // namespace weir

@@ -17,6 +17,7 @@ void ChannelStateDispatcher::dispatch(ChannelStateRequest request) {
     case Kind::kRegister: subtasks_[request.writer] = request.subtask; return;
     case Kind::kRelease: return release(request.writer);
     case Kind::kAbort: return abort(request);
+    case Kind::kDrop: return drop(request);
     case Kind::kStart: return start(request);
     default: return carryOut(request);
   }
@@ -92,14 +93,12 @@ void ChannelStateDispatcher::abort(ChannelStateRequest& request) {
     if (ongoing_ && id == ongoingId_) ongoing_->fail(request.writer, request.cause);
     else if (ongoing_ && id > ongoingId_) ongoing_->failAll(subsumed());
   }
-  // What was complete before, and will not be asked for any more.
-  if (request.result && !request.result->fail(request.cause) && !request.result->failure()) {
-    TaskStateSnapshot written;
-    OperatorSubtaskState& state = written.operators[OperatorID{}];
-    state.inputChannels = request.result->written().inputs;
-    state.outputChannels = request.result->written().outputs;
-    storage_.discardAborted(id, request.location, written);
-  }
+  if (request.result) drop(request);
+}
+
+void ChannelStateDispatcher::drop(const ChannelStateRequest& request) {
+  if (request.result->fail(request.cause) || request.result->failure()) return;
+  discardChannelState(storage_, request.checkpointId, request.location, request.result->written());
 }
 
 void ChannelStateDispatcher::release(int32_t writer) {

@@ -98,7 +98,7 @@ Result<void> File::checkEntry(ChannelStateEntry& entry, Channel& channel, int64_
   if (entry.offset < kChannelStateHeaderBytes || entry.offset > size - kChannelStateLengthBytes)
     return corrupt(channel, entry.offset, fmt::format("is missing: the file has {} bytes", size));
   auto length = readInt(*input, entry.offset);
-  if (length.has_error()) return corrupt(channel, entry.offset, "cannot be read: " + length.error().message);
+  if (length.has_error()) return length.error().in(fmt::format("the in-flight data of {} at byte {}", channel.name, entry.offset));
   entry.length = *length;
   const int64_t room = end - kChannelStateLengthBytes - entry.offset;
   if (entry.length < 0 || entry.length > room)

@@ -88,7 +88,13 @@ class QueueingWriter final : public ChannelStateWriter {
       unasked.swap(results_);
     }
     const auto cause = std::make_shared<Throwable>("java.util.concurrent.CancellationException", "The subtask has ended.");
-    for (auto& [id, started] : unasked) started.result->fail(cause);
+    for (auto& [id, started] : unasked) {
+      ChannelStateRequest drop = make(Kind::kDrop, id);
+      drop.cause = cause;
+      drop.result = std::move(started.result);
+      drop.location = std::move(started.location);
+      executor_->submit(std::move(drop));
+    }
     executor_->submit(make(Kind::kRelease, 0));
   }
 

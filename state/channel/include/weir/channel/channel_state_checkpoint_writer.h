@@ -93,7 +93,12 @@ class ChannelStateCheckpointWriter {
   std::unique_ptr<CheckpointStateOutput> output_;
   std::map<int32_t, Pending> pending_;
   bool done_ = false;
+  bool fileGivenOut_ = false;                 ///< somebody has a handle of the file
   std::shared_ptr<const Throwable> failure_;  ///< of all
 };
+
+/// Removes what was written for a checkpoint that will not be. Blocks on files.
+void discardChannelState(CheckpointWorkerStorage& storage, int64_t checkpointId, const std::vector<uint8_t>& location,
+                         const WrittenChannelState& written);
 
 }  // namespace weir

@@ -39,6 +39,7 @@ class ChannelStateDispatcher {
 
   void start(ChannelStateRequest& request);
   void abort(ChannelStateRequest& request);
+  void drop(const ChannelStateRequest& request);
   void carryOut(ChannelStateRequest& request);
   bool write(ChannelStateRequest& request);
   void release(int32_t writer);

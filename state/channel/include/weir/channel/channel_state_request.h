@@ -23,6 +23,7 @@ struct ChannelStateRequest {
     kFinishInput,
     kFinishOutput,
     kAbort,
+    kDrop,  ///< nobody will ask for this result: it fails, or what it has written goes
   };
 
   Kind kind = Kind::kStart;
@@ -30,9 +31,9 @@ struct ChannelStateRequest {
   int64_t checkpointId = 0;
   int32_t gateOrPartition = 0, channelOrSubpartition = 0;
   std::vector<Buffer> data{};
-  std::shared_ptr<const Throwable> cause{};                 ///< kFailOutput, kAbort
-  std::shared_ptr<ChannelStateWriteResult> result{};        ///< kStart; kAbort: what nobody will ask for any more
-  std::vector<uint8_t> location{};                          ///< kStart, kAbort: of the checkpoint's options
+  std::shared_ptr<const Throwable> cause{};                 ///< kFailOutput, kAbort, kDrop
+  std::shared_ptr<ChannelStateWriteResult> result{};        ///< kStart; kAbort, kDrop: what nobody will ask for any more
+  std::vector<uint8_t> location{};                          ///< kStart, kAbort, kDrop: of the checkpoint's options
   int32_t subtask = 0;                                      ///< kRegister: its index
 };
 
