@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -13,7 +14,8 @@ namespace {
 
 /// Sums and the worst of one checkpoint, for a line of the overview.
 struct Overview {
-  int64_t tasks = 0, overtaken = 0, overtakenBytes = 0, blocked = 0;
+  int64_t tasks = 0, overtaken = 0, blocked = 0;
+  int64_t overtakenBytes = -1;  ///< -1: nobody told
   const BarrierTraceEvent* longestAlignment = nullptr;
   const BarrierTraceEvent* lastEmitted = nullptr;
   bool timedOut = false;
@@ -25,8 +27,8 @@ struct Overview {
         lastEmitted = event;
       }
       if (event->step == BarrierStep::kOvertook) {
-        overtaken += event->details.count;
-        overtakenBytes += event->details.bytes;
+        overtaken += std::max<int64_t>(0, event->details.count);
+        if (event->details.bytes >= 0) overtakenBytes = std::max<int64_t>(0, overtakenBytes) + event->details.bytes;
       }
       if (event->step == BarrierStep::kChannelBlocked) ++blocked;
       if (event->step == BarrierStep::kTimedOut) timedOut = true;
@@ -94,7 +96,7 @@ void printTraceOverview(std::ostream& out, const BarrierTraceFile& trace, const 
     table.addRow({std::to_string(id), triggeredAt(trace, story), std::string(story.outcome()) + (o.timedOut ? ", timed out" : ""),
                   since(story.ended), since(o.lastEmitted),
                   o.longestAlignment ? humanDuration(o.longestAlignment->details.durationNanos) : "-", withThousands(o.blocked),
-                  withThousands(o.overtaken), withThousands(o.overtakenBytes) + " B",
+                  withThousands(o.overtaken), o.overtakenBytes < 0 ? "-" : withThousands(o.overtakenBytes) + " B",
                   o.lastEmitted ? trace.tracks[o.lastEmitted->track].name : "-"});
   }
   table.print(out, colour);

@@ -51,6 +51,12 @@ TEST(TraceCommand, ShowsALinePerCheckpointWithWhatTookLongest) {
   EXPECT_THAT(answer.out, testing::ContainsRegex("2 +.*open .* 8 +262,144 B"));
 }
 
+TEST(TraceCommand, CountsWhatWasOvertakenAlsoWhereNobodyToldItsBytes) {
+  const std::string text(kTrace);
+  const Answer answer = trace({}, text.substr(0, text.find(R"(,"bytes":262144)")) + "}\n");
+  EXPECT_THAT(answer.out, testing::ContainsRegex("2 +.*open .* 8 +- "));
+}
+
 TEST(TraceCommand, ShowsTheWayOfOneBarrierFromItsTrigger) {
   const Answer answer = trace({.checkpoint = 1});
   EXPECT_THAT(answer.out, HasSubstr("completed after 5 ms"));
