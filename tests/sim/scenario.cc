@@ -231,6 +231,12 @@ class Drawing {
     s_.alignedTimeoutMs = std::vector<int64_t>{0, 0, 1, between(2, 40)}[below(4)];
     s_.subtasksPerFile = static_cast<int32_t>(between(1, 6));
     s_.independentAcks = oneIn(3);
+    if (s_.taskManagers > 1) {
+      // Slow links: a checkpoint that cannot be over in time is followed by the next for ever, and so many barriers that nothing else
+      // passes.
+      s_.intervalMs = std::max<int64_t>(s_.intervalMs, 30);
+      s_.timeoutMs = std::max<int64_t>(s_.timeoutMs, 60);
+    }
     // Back pressure is what such checkpoints are for: somebody is slow.
     Node& slow = s_.nodes[below(s_.nodes.size())];
     if (slow.op != Op::kSource && oneIn(2)) slow.cost = Nanos(between(100'000, 2'000'000));
