@@ -55,7 +55,7 @@ std::string explained(const Scenario& scenario, const std::string& failure) {
   constexpr int kMaxRuns = 300;
   const Shrunk least = shrink(scenario, failure, kMaxRuns);
   std::string text = fmt::format("shrunk in {} runs to\n{}", least.runs, least.scenario.describe());
-  if (failure.rfind("signal ", 0) == 0) return text;  // it would end this process too
+  if (failure.rfind("signal ", 0) == 0 || failure.rfind("exit ", 0) == 0) return text;  // it would end this process too
   const Outcome outcome = simulate(least.scenario, Tell::kStory);
   return text + fmt::format("  {}\n{}", fmt::join(outcome.problems, "\n  "), outcome.story);
 }

@@ -167,6 +167,7 @@ Failure failureOf(const Scenario& scenario) {
   int status = 0;
   ::waitpid(child, &status, 0);
   if (WIFSIGNALED(status)) return "signal " + std::string(::strsignal(WTERMSIG(status)));
+  if (told.empty() && WEXITSTATUS(status) != 0) return "exit " + std::to_string(WEXITSTATUS(status));  // a sanitizer's way to end it
   return told.empty() ? Failure() : Failure(told);
 }
 
