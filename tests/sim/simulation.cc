@@ -195,7 +195,6 @@ class Simulation {
       complain(fmt::format("the job ended as {}:\n{}", toString(status_), result.failure ? result.failure->trace() : ""));
       return false;
     }
-    context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + std::chrono::seconds(1)));  // late deletions
     checkFiles((*master)->job().toString());
     return true;
   }

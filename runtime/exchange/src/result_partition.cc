@@ -168,22 +168,14 @@ void ResultPartition::prefetchFirst() const {
 
 void ResultPartition::broadcastEvent(const RuntimeEvent& event, bool priority) {
   prefetchFirst();
-  if (const auto* barrier = std::get_if<CheckpointBarrier>(&event); trace_ && barrier) {
-    if (priority) traceOvertook(barrier->id);
-    else traceEnqueued(barrier->id);
-  }
+  if (const auto* barrier = std::get_if<CheckpointBarrier>(&event); trace_ && barrier)
+    traceBarrier(priority ? BarrierStep::kOvertook : BarrierStep::kEnqueued, barrier->id);
   broadcastEvent(Buffer::copyOf(EventSerializer::encodeForSend(event), dataTypeOf(event, priority)));
 }
 
-void ResultPartition::traceEnqueued(int64_t checkpointId) {
+void ResultPartition::traceBarrier(BarrierStep step, int64_t checkpointId) {
   for (int32_t i = 0; i < descriptor_.subpartitions; ++i)
-    trace_->record(BarrierStep::kEnqueued, checkpointId,
-                   {.gate = subpartitions_[i].info().partition, .channel = i, .count = subpartitions_[i].queueLength()});
-}
-
-void ResultPartition::traceOvertook(int64_t checkpointId) {
-  for (int32_t i = 0; i < descriptor_.subpartitions; ++i)
-    trace_->record(BarrierStep::kOvertook, checkpointId,
+    trace_->record(step, checkpointId,
                    {.gate = subpartitions_[i].info().partition, .channel = i, .count = subpartitions_[i].queueLength()});
 }
 

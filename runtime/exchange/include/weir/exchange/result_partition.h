@@ -121,8 +121,7 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
 
  private:
   friend class RecordWriter;
-  void traceEnqueued(int64_t checkpointId);
-  void traceOvertook(int64_t checkpointId);
+  void traceBarrier(BarrierStep step, int64_t checkpointId);
   /// What the writer has open for one subpartition, or for all. `written` is how the flusher sees that something is new: it only grows.
   struct Slot {
     BufferBuilder builder;

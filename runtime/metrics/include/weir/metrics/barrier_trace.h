@@ -19,7 +19,7 @@ enum class BarrierStep : uint8_t {
   kTriggered,       ///< the coordinator asks the sources
   kEmitted,         ///< a task sends its barrier to all outputs
   kEnqueued,        ///< it lies in the queue of a subpartition; `count`: buffers before it
-  kOvertook,        ///< it went to the front of that queue; `count` buffers, `bytes` of data
+  kOvertook,        ///< it went to the front of that queue; `count`: buffers before it, unless it had waited there in order
   kAnnounced,       ///< an input channel tells that an aligned barrier that may time out is in its queue
   kReceived,        ///< the barrier handler takes it from a channel
   kChannelBlocked,  ///< nothing of that channel is read until the alignment ends
