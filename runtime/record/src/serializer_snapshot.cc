@@ -23,6 +23,7 @@ constexpr std::string_view kList = "org.apache.flink.api.common.typeutils.base.L
 constexpr std::string_view kMap = "org.apache.flink.api.common.typeutils.base.MapSerializerSnapshot";
 constexpr std::string_view kTuple = "org.apache.flink.api.java.typeutils.runtime.TupleSerializerSnapshot";
 constexpr std::string_view kNullable = "org.apache.flink.api.java.typeutils.runtime.NullableSerializer$NullableSerializerSnapshot";
+constexpr std::string_view kTtl = "org.apache.flink.runtime.state.ttl.TtlStateFactory$TtlSerializerSnapshot";
 constexpr std::string_view kTimer = "org.apache.flink.streaming.api.operators.TimerSerializerSnapshot";
 
 enum class Body { kNone, kUtf, kInt };  ///< what a composite says besides its parts
@@ -31,8 +32,12 @@ struct Composite {
   int32_t version;
   Body body;
 };
-constexpr std::array<Composite, 5> kComposites = {
-    {{kList, 1, Body::kNone}, {kMap, 1, Body::kNone}, {kTuple, 2, Body::kUtf}, {kNullable, 2, Body::kInt}, {kTimer, 2, Body::kNone}}};
+constexpr std::array<Composite, 6> kComposites = {{{kList, 1, Body::kNone},
+                                                   {kMap, 1, Body::kNone},
+                                                   {kTuple, 2, Body::kUtf},
+                                                   {kNullable, 2, Body::kInt},
+                                                   {kTimer, 2, Body::kNone},
+                                                   {kTtl, 2, Body::kNone}}};
 
 const Composite* compositeOf(std::string_view className) {
   for (const Composite& composite : kComposites)
@@ -110,6 +115,11 @@ SerializerSnapshot SerializerSnapshot::map(SerializerSnapshot key, SerializerSna
 SerializerSnapshot SerializerSnapshot::nullable(SerializerSnapshot value) { return {std::string(kNullable), "0", {std::move(value)}}; }
 SerializerSnapshot SerializerSnapshot::tuple(std::vector<SerializerSnapshot> fields) {
   return {std::string(kTuple), fmt::format("org.apache.flink.api.java.tuple.Tuple{}", fields.size()), std::move(fields)};
+}
+SerializerSnapshot SerializerSnapshot::ttl(SerializerSnapshot value) {
+  const SerializerSnapshot time =
+      simple("org.apache.flink.api.common.typeutils.base.LongSerializer$LongSerializerSnapshot");
+  return {std::string(kTtl), "", {time, std::move(value)}};
 }
 SerializerSnapshot SerializerSnapshot::timer(SerializerSnapshot key, SerializerSnapshot nameSpace) {
   return {std::string(kTimer), "", {std::move(key), std::move(nameSpace)}};

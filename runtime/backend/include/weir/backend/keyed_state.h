@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weir/backend/state_ttl.h"
 #include "weir/backend/state_type.h"
 #include "weir/backend/time_window.h"
 
@@ -37,26 +39,69 @@ class KeyedStateHandle {
   /// Requires: a state per window.
   void setCurrentNamespace(const TimeWindow& window) { table_->setCurrentNamespace(window); }
   /// Forgets the value of the current key.
-  void clear() { table_->remove(); }
+  void clear() const { table_->remove(); }
 
  protected:
-  explicit KeyedStateHandle(KeyedStateTable& table) : table_(&table) {}
+  KeyedStateHandle(KeyedStateTable& table, Ttl ttl) : table_(&table), ttl_(ttl) {}
   template <class T>
   const T* found() const {
     return static_cast<const T*>(table_->find());
   }
   template <class T>
-  T& made(bool& created) {
+  T& made(bool& created) const {
     return *static_cast<T*>(table_->findOrCreate(created));
   }
   template <class T>
-  T& made() {
+  T& made() const {
     bool created;
     return made<T>(created);
   }
+  const Ttl& ttl() const { return ttl_; }
 
  private:
   KeyedStateTable* table_ = nullptr;
+  Ttl ttl_;
+};
+
+/// One value per key, that may have a time to live: what ValueState, ReducingState and AggregatingState are made of.
+template <Serializable V>
+class OneValue : public KeyedStateHandle {
+ protected:
+  OneValue() = default;
+  OneValue(KeyedStateTable& table, Ttl ttl) : KeyedStateHandle(table, ttl) {}
+  /// Null where there is none, or none any more.
+  const V* current() const {
+    if (!ttl()) return found<V>();
+    const auto* stored = found<TtlValue<V>>();
+    if (!stored) return nullptr;
+    if (ttl().isExpired(stored->lastAccess)) {
+      expired_ = ttl().returnsExpired() ? std::make_shared<const V>(stored->value) : nullptr;
+      clear();
+      return expired_.get();
+    }
+    if (!ttl().updatesOnRead()) return &stored->value;
+    TtlValue<V>& touched = made<TtlValue<V>>();
+    touched.lastAccess = ttl().now();
+    return &touched.value;
+  }
+  /// To be written. `created`: there was none, or it had expired.
+  V& writable(bool& created) {
+    if (!ttl()) return made<V>(created);
+    TtlValue<V>* stored = &made<TtlValue<V>>(created);
+    if (!created && ttl().isExpired(stored->lastAccess)) {
+      clear();
+      stored = &made<TtlValue<V>>(created);
+    }
+    stored->lastAccess = ttl().now();
+    return stored->value;
+  }
+  V& writable() {
+    bool created;
+    return writable(created);
+  }
+
+ private:
+  mutable std::shared_ptr<const V> expired_;  ///< the last one that was given although it had expired
 };
 }  // namespace detail
 
@@ -66,82 +111,176 @@ struct ValueStateDescriptor {
   std::string name;
   V initial{};
   StateNamespace per = StateNamespace::kVoid;
+  std::optional<StateTtlConfig> ttl{};
 };
 /// One value per key. Flink: ValueState.
 template <Serializable V>
-class ValueState : public detail::KeyedStateHandle {
+class ValueState : public detail::OneValue<V> {
  public:
   ValueState() = default;
-  explicit ValueState(KeyedStateTable& table) : KeyedStateHandle(table) {}
+  explicit ValueState(KeyedStateTable& table, detail::Ttl ttl = {}) : detail::OneValue<V>(table, ttl) {}
   /// Null where there is none.
-  const V* value() const { return found<V>(); }
-  void update(V value) { made<V>() = std::move(value); }
+  const V* value() const { return this->current(); }
+  void update(V value) { this->writable() = std::move(value); }
   /// The value to be changed in place.
-  V& slot() { return made<V>(); }
+  V& slot() { return this->writable(); }
 };
 
 template <Serializable V>
 struct ListStateDescriptor {
   std::string name;
   StateNamespace per = StateNamespace::kVoid;
+  std::optional<StateTtlConfig> ttl{};
 };
-/// Flink: ListState.
+/// Flink: ListState; with a time to live, each element has its own.
 template <Serializable V>
 class ListState : public detail::KeyedStateHandle {
  public:
   using Stored = CopyOnWrite<std::vector<V>>;
+  using StoredWithTtl = CopyOnWrite<std::vector<TtlValue<V>>>;
   ListState() = default;
-  explicit ListState(KeyedStateTable& table) : KeyedStateHandle(table) {}
+  explicit ListState(KeyedStateTable& table, detail::Ttl ttl = {}) : KeyedStateHandle(table, ttl) {}
   /// Null where there is none.
   const std::vector<V>* get() const {
+    if (ttl()) return alive();
     const Stored* stored = found<Stored>();
     return stored ? &stored->get() : nullptr;
   }
-  void add(V element) { made<Stored>().mutate().push_back(std::move(element)); }
+  void add(V element) {
+    if (ttl())
+      made<StoredWithTtl>().mutate().push_back({ttl().now(), std::move(element)});
+    else
+      made<Stored>().mutate().push_back(std::move(element));
+  }
   /// An empty list is no list.
   void update(std::vector<V> elements) {
-    if (elements.empty())
-      clear();
-    else
+    if (elements.empty()) return clear();
+    if (!ttl()) {
       made<Stored>().mutate() = std::move(elements);
+      return;
+    }
+    auto& stored = made<StoredWithTtl>().mutate();
+    stored.clear();
+    for (V& element : elements) stored.push_back({ttl().now(), std::move(element)});
   }
+
+ private:
+  const std::vector<V>* alive() const {
+    const StoredWithTtl* stored = found<StoredWithTtl>();
+    if (!stored) return nullptr;
+    alive_.clear();
+    size_t expired = 0;
+    for (const auto& element : stored->get()) {
+      const bool over = ttl().isExpired(element.lastAccess);
+      expired += over;
+      if (!over || ttl().returnsExpired()) alive_.push_back(element.value);
+    }
+    if (expired == stored->get().size())
+      clear();
+    else if (ttl().updatesOnRead())
+      for (auto& element : made<StoredWithTtl>().mutate()) touch(element);
+    return alive_.empty() ? nullptr : &alive_;
+  }
+  void touch(TtlValue<V>& element) const {
+    if (!ttl().isExpired(element.lastAccess)) element.lastAccess = ttl().now();
+  }
+  mutable std::vector<V> alive_;  ///< what the last get() gave, of a state with a time to live
 };
 
 template <Serializable UK, Serializable UV>
 struct MapStateDescriptor {
   std::string name;
   StateNamespace per = StateNamespace::kVoid;
+  std::optional<StateTtlConfig> ttl{};
 };
-/// A map per key, in the order of its user keys. Flink: MapState.
+/// A map per key, in the order of its user keys. Flink: MapState; with a time to live, each entry has its own.
 template <Serializable UK, Serializable UV>
 class MapState : public detail::KeyedStateHandle {
  public:
   using Stored = CopyOnWrite<std::map<UK, UV>>;
+  using StoredWithTtl = CopyOnWrite<std::map<UK, TtlValue<UV>>>;
   MapState() = default;
-  explicit MapState(KeyedStateTable& table) : KeyedStateHandle(table) {}
+  explicit MapState(KeyedStateTable& table, detail::Ttl ttl = {}) : KeyedStateHandle(table, ttl) {}
   const std::map<UK, UV>& entries() const {
     static const std::map<UK, UV> nothing;
+    if (ttl()) return alive();
     const Stored* stored = found<Stored>();
     return stored ? stored->get() : nothing;
   }
   const UV* get(const UK& key) const {
+    if (ttl()) return aliveAt(key);
     auto& all = entries();
     auto at = all.find(key);
     return at == all.end() ? nullptr : &at->second;
   }
   bool contains(const UK& key) const { return get(key) != nullptr; }
-  bool isEmpty() const { return entries().empty(); }
-  void put(UK key, UV value) { made<Stored>().mutate().insert_or_assign(std::move(key), std::move(value)); }
+  /// With a time to live: whether nothing is stored, not even what has expired.
+  bool isEmpty() const { return ttl() ? found<StoredWithTtl>() == nullptr : entries().empty(); }
+  void put(UK key, UV value) {
+    if (ttl())
+      made<StoredWithTtl>().mutate().insert_or_assign(std::move(key), TtlValue<UV>{ttl().now(), std::move(value)});
+    else
+      made<Stored>().mutate().insert_or_assign(std::move(key), std::move(value));
+  }
   /// The value to be changed in place, made where there is none.
-  UV& slot(const UK& key) { return made<Stored>().mutate()[key]; }
+  UV& slot(const UK& key) {
+    if (!ttl()) return made<Stored>().mutate()[key];
+    auto& map = made<StoredWithTtl>().mutate();
+    auto at = map.find(key);
+    if (at == map.end() || ttl().isExpired(at->second.lastAccess)) at = map.insert_or_assign(key, TtlValue<UV>{}).first;
+    at->second.lastAccess = ttl().now();
+    return at->second.value;
+  }
   /// The last entry takes the map with it.
   void remove(const UK& key) {
-    if (!contains(key)) return;
-    if (entries().size() == 1)
+    if (ttl())
+      removeFrom<StoredWithTtl>(key);
+    else
+      removeFrom<Stored>(key);
+  }
+
+ private:
+  template <class S>
+  void removeFrom(const UK& key) const {
+    const S* stored = found<S>();
+    if (!stored || !stored->get().contains(key)) return;
+    if (stored->get().size() == 1)
       clear();
     else
-      made<Stored>().mutate().erase(key);
+      made<S>().mutate().erase(key);
   }
+  const UV* aliveAt(const UK& key) const {
+    const StoredWithTtl* stored = found<StoredWithTtl>();
+    if (!stored) return nullptr;
+    const auto at = stored->get().find(key);
+    if (at == stored->get().end()) return nullptr;
+    if (ttl().isExpired(at->second.lastAccess)) {
+      alive_.clear();
+      if (ttl().returnsExpired()) alive_.emplace(key, at->second.value);
+      removeFrom<StoredWithTtl>(key);
+      return alive_.empty() ? nullptr : &alive_.begin()->second;
+    }
+    if (!ttl().updatesOnRead()) return &at->second.value;
+    TtlValue<UV>& touched = made<StoredWithTtl>().mutate().at(key);
+    touched.lastAccess = ttl().now();
+    return &touched.value;
+  }
+  const std::map<UK, UV>& alive() const {
+    alive_.clear();
+    const StoredWithTtl* stored = found<StoredWithTtl>();
+    if (!stored) return alive_;
+    std::vector<UK> expired;
+    for (const auto& [key, element] : stored->get()) {
+      const bool over = ttl().isExpired(element.lastAccess);
+      if (over) expired.push_back(key);
+      if (!over || ttl().returnsExpired()) alive_.emplace(key, element.value);
+    }
+    for (const UK& key : expired) removeFrom<StoredWithTtl>(key);
+    if (ttl().updatesOnRead() && found<StoredWithTtl>())
+      for (auto& [key, element] : made<StoredWithTtl>().mutate()) element.lastAccess = ttl().now();
+    return alive_;
+  }
+  mutable std::map<UK, UV> alive_;  ///< what the last read gave, of a state with a time to live
 };
 
 template <Serializable V>
@@ -149,18 +288,19 @@ struct ReducingStateDescriptor {
   std::string name;
   std::function<V(const V&, const V&)> reduce;
   StateNamespace per = StateNamespace::kVoid;
+  std::optional<StateTtlConfig> ttl{};
 };
 /// The reduction of all that was added. Flink: ReducingState.
 template <Serializable V>
-class ReducingState : public detail::KeyedStateHandle {
+class ReducingState : public detail::OneValue<V> {
  public:
   ReducingState() = default;
-  ReducingState(KeyedStateTable& table, std::function<V(const V&, const V&)> reduce)
-      : KeyedStateHandle(table), reduce_(std::move(reduce)) {}
-  const V* get() const { return found<V>(); }
+  ReducingState(KeyedStateTable& table, std::function<V(const V&, const V&)> reduce, detail::Ttl ttl = {})
+      : detail::OneValue<V>(table, ttl), reduce_(std::move(reduce)) {}
+  const V* get() const { return this->current(); }
   void add(const V& value) {
     bool created;
-    V& sum = made<V>(created);
+    V& sum = this->writable(created);
     sum = created ? value : reduce_(sum, value);
   }
 
@@ -176,20 +316,21 @@ struct AggregatingStateDescriptor {
   std::function<void(Acc&, const In&)> add;
   std::function<Out(const Acc&)> result;
   StateNamespace per = StateNamespace::kVoid;
+  std::optional<StateTtlConfig> ttl{};
 };
 /// Flink: AggregatingState.
 template <class In, Serializable Acc, class Out>
-class AggregatingState : public detail::KeyedStateHandle {
+class AggregatingState : public detail::OneValue<Acc> {
  public:
   AggregatingState() = default;
-  AggregatingState(KeyedStateTable& table, const AggregatingStateDescriptor<In, Acc, Out>& d)
-      : KeyedStateHandle(table), add_(d.add), result_(d.result) {}
+  AggregatingState(KeyedStateTable& table, const AggregatingStateDescriptor<In, Acc, Out>& d, detail::Ttl ttl = {})
+      : detail::OneValue<Acc>(table, ttl), add_(d.add), result_(d.result) {}
   std::optional<Out> get() const {
-    const Acc* accumulator = found<Acc>();
+    const Acc* accumulator = this->current();
     return accumulator ? std::optional<Out>(result_(*accumulator)) : std::nullopt;
   }
-  void add(const In& value) { add_(made<Acc>(), value); }
-  const Acc* accumulator() const { return found<Acc>(); }
+  void add(const In& value) { add_(this->writable(), value); }
+  const Acc* accumulator() const { return this->current(); }
 
  private:
   std::function<void(Acc&, const In&)> add_;

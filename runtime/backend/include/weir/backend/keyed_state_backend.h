@@ -11,6 +11,7 @@
 
 #include "weir/backend/keyed_state.h"
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 #include "weir/base/random.h"
 #include "weir/base/result.h"
 #include "weir/snapshot/checkpoint_options.h"
@@ -87,8 +88,8 @@ class KeyedStateBackend : public AnyKeyedStateBackend {
 
   template <class V>
   Result<ValueState<V>> state(const ValueStateDescriptor<V>& d) {
-    WEIR_ASSIGN(KeyedTable<K> * t, valueTable(d));
-    return ValueState<V>(*t);
+    WEIR_ASSIGN(KeyedTable<K> * t, d.ttl ? ttlTable(d, StateKind::kValue, d.initial) : valueTable(d));
+    return ValueState<V>(*t, ttlOf(d));
   }
   template <class V>
   Result<ValueSlots<K, V>> valueSlots(const ValueStateDescriptor<V>& d) {
@@ -97,25 +98,24 @@ class KeyedStateBackend : public AnyKeyedStateBackend {
   }
   template <class V>
   Result<ListState<V>> state(const ListStateDescriptor<V>& d) {
-    using Stored = typename ListState<V>::Stored;
-    WEIR_ASSIGN(KeyedTable<K> * t, table(d.name, d.per, std::make_shared<StateTypeOf<Stored>>(StateKind::kList)));
-    return ListState<V>(*t);
+    WEIR_ASSIGN(KeyedTable<K> * t, (collectionTable<ListState<V>>(d, StateKind::kList)));
+    return ListState<V>(*t, ttlOf(d));
   }
   template <class UK, class UV>
   Result<MapState<UK, UV>> state(const MapStateDescriptor<UK, UV>& d) {
-    using Stored = typename MapState<UK, UV>::Stored;
-    WEIR_ASSIGN(KeyedTable<K> * t, table(d.name, d.per, std::make_shared<StateTypeOf<Stored>>(StateKind::kMap)));
-    return MapState<UK, UV>(*t);
+    WEIR_ASSIGN(KeyedTable<K> * t, (collectionTable<MapState<UK, UV>>(d, StateKind::kMap)));
+    return MapState<UK, UV>(*t, ttlOf(d));
   }
   template <class V>
   Result<ReducingState<V>> state(const ReducingStateDescriptor<V>& d) {
-    WEIR_ASSIGN(KeyedTable<K> * t, table(d.name, d.per, std::make_shared<StateTypeOf<V>>(StateKind::kReducing)));
-    return ReducingState<V>(*t, d.reduce);
+    WEIR_ASSIGN(KeyedTable<K> * t, d.ttl ? ttlTable(d, StateKind::kReducing, V{})
+                                         : table(d.name, d.per, std::make_shared<StateTypeOf<V>>(StateKind::kReducing)));
+    return ReducingState<V>(*t, d.reduce, ttlOf(d));
   }
   template <class In, class Acc, class Out>
   Result<AggregatingState<In, Acc, Out>> state(const AggregatingStateDescriptor<In, Acc, Out>& d) {
-    WEIR_ASSIGN(KeyedTable<K> * t, accumulatorTable(d));
-    return AggregatingState<In, Acc, Out>(*t, d);
+    WEIR_ASSIGN(KeyedTable<K> * t, d.ttl ? ttlTable(d, StateKind::kAggregating, d.initial) : accumulatorTable(d));
+    return AggregatingState<In, Acc, Out>(*t, d, ttlOf(d));
   }
   /// The accumulators, to be changed in place.
   template <class In, class Acc, class Out>
@@ -127,8 +127,23 @@ class KeyedStateBackend : public AnyKeyedStateBackend {
  protected:
   /// The state of that name, made or taken over from what was restored.
   virtual Result<KeyedTable<K>*> table(const std::string& name, StateNamespace per, std::shared_ptr<const StateType> type) = 0;
+  /// What time to live is measured with.
+  virtual const Clock& ttlClock() const = 0;
 
  private:
+  template <class Descriptor>
+  detail::Ttl ttlOf(const Descriptor& d) const {
+    return d.ttl ? detail::Ttl(*d.ttl, ttlClock()) : detail::Ttl();
+  }
+  template <class Descriptor, class V>
+  Result<KeyedTable<K>*> ttlTable(const Descriptor& d, StateKind kind, V initial) {
+    return table(d.name, d.per, std::make_shared<StateTypeOf<TtlValue<V>>>(kind, TtlValue<V>{0, std::move(initial)}));
+  }
+  template <class Handle, class Descriptor>
+  Result<KeyedTable<K>*> collectionTable(const Descriptor& d, StateKind kind) {
+    if (d.ttl) return table(d.name, d.per, std::make_shared<StateTypeOf<typename Handle::StoredWithTtl>>(kind));
+    return table(d.name, d.per, std::make_shared<StateTypeOf<typename Handle::Stored>>(kind));
+  }
   template <class V>
   Result<KeyedTable<K>*> valueTable(const ValueStateDescriptor<V>& d) {
     return table(d.name, d.per, std::make_shared<StateTypeOf<V>>(StateKind::kValue, d.initial));
@@ -143,6 +158,7 @@ struct KeyedStateBackendParameters {
   KeyGroupRange range;
   int32_t maxParallelism = 128;
   Random random{0};  ///< for handle ids
+  const Clock* clock = &SystemClock::instance();  ///< of the time to live
 };
 /// Makes the backend of an operator: `state/keyed` has one per kind of backend and key type; the engine hands it to the task.
 template <class K>

@@ -68,6 +68,7 @@ std::unique_ptr<KeyedStateBackend<K>> makeKeyedBackend(const KeyedStateBackendFa
   parameters.range = keyGroupRangeForOperatorIndex(environment.subtask(), environment.parallelism, environment.maxParallelism);
   parameters.maxParallelism = environment.maxParallelism;
   parameters.random = Random(context.random().next());
+  parameters.clock = &context.clock();
   return factory(parameters);
 }
 

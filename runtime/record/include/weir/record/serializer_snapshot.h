@@ -30,6 +30,8 @@ struct SerializerSnapshot {
   static SerializerSnapshot map(SerializerSnapshot key, SerializerSnapshot value);
   static SerializerSnapshot nullable(SerializerSnapshot value);
   static SerializerSnapshot tuple(std::vector<SerializerSnapshot> fields);
+  /// Of a value with a time to live: when it was last touched, and the value.
+  static SerializerSnapshot ttl(SerializerSnapshot value);
   /// Of a timer: its timestamp goes without saying.
   static SerializerSnapshot timer(SerializerSnapshot key, SerializerSnapshot nameSpace);
 

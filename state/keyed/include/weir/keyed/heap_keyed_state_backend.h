@@ -19,7 +19,7 @@ template <Key K>
 class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
  public:
   explicit HeapKeyedStateBackend(const KeyedStateBackendParameters& p)
-      : context_{p.range, p.maxParallelism, {}, {}, 0, 0}, random_(p.random) {}
+      : context_{p.range, p.maxParallelism, {}, {}, 0, 0}, random_(p.random), clock_(*p.clock) {}
 
   KeyGroupRange keyGroupRange() const override { return context_.range; }
   int32_t maxParallelism() const override { return context_.maxParallelism; }
@@ -104,6 +104,7 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
     tables_.emplace_back(name, std::move(made));
     return tables_.back().second.get();
   }
+  const Clock& ttlClock() const override { return clock_; }
 
  private:
   AnyHeapTable<K>* find(const std::string& name) const {
@@ -114,6 +115,7 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
 
   HeapContext<K> context_;
   Random random_;
+  const Clock& clock_;
   const std::shared_ptr<const SerializerSnapshot> key_ = std::make_shared<SerializerSnapshot>(Serializer<K>::snapshot());
   std::vector<std::pair<std::string, std::unique_ptr<AnyHeapTable<K>>>> tables_;  ///< in the order of registration: that of the files
   std::vector<std::shared_ptr<RestoredState>> restored_;                          ///< not registered yet
