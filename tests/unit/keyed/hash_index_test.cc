@@ -1,4 +1,4 @@
-#include "weir/keyed/hash_index.h"
+#include "weir/backend/hash_index.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 
 #include "weir/base/random.h"
-#include "weir/keyed/fast_hash.h"
+#include "weir/backend/fast_hash.h"
 
 namespace weir {
 namespace {

@@ -9,7 +9,7 @@
 #include "weir/backend/keyed_state_backend.h"
 #include "weir/base/error.h"
 #include "weir/exchange/key_groups.h"
-#include "weir/keyed/hash_index.h"
+#include "weir/backend/hash_index.h"
 #include "weir/keyed/heap_snapshot.h"
 #include "weir/keyed/key_column.h"
 #include "weir/keyed/value_column.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "weir/backend/time_window.h"
-#include "weir/keyed/fast_hash.h"
+#include "weir/backend/fast_hash.h"
 #include "weir/keyed/snapshot_epochs.h"
 
 namespace weir {
