@@ -14,9 +14,12 @@
 #include "weir/base/real_file_system.h"
 #include "weir/cli/bench_command.h"
 #include "weir/cli/config_command.h"
+#include "weir/cli/keygroup_command.h"
 #include "weir/cli/run_command.h"
+#include "weir/cli/salts_command.h"
 #include "weir/cli/trace_command.h"
 #include "weir/config/configuration_loader.h"
+#include "weir/exchange/key_groups.h"
 
 namespace weir {
 namespace {
@@ -97,6 +100,35 @@ CLI::Validator wholeNumber() {
 
 CLI::Validator notEmpty() {
   return CLI::Validator([](const std::string& text) { return text.empty() ? std::string("it names no file") : std::string(); }, "", "");
+}
+
+CLI::Validator shareOfAll() {
+  const auto check = [](const std::string& text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = error == std::errc() && end == text.data() + text.size() && value > 0 && value <= 1;
+    return good ? std::string() : "'" + text + "' is no share: give a number above 0, up to 1";
+  };
+  return CLI::Validator(check, "", "");
+}
+
+CLI::Validator numberOfSubtasks() {
+  const auto check = [](const std::string& text) {
+    int32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= kMaxMaxParallelism;
+    return good ? std::string() : "'" + text + "' is not a whole number from 1 to " + std::to_string(kMaxMaxParallelism);
+  };
+  return CLI::Validator(check, "", "");
+}
+
+void addParallelism(CLI::App& command, int32_t& parallelism, int32_t& maxParallelism) {
+  command.add_option("--parallelism", parallelism, "Subtasks of the operator behind keyBy; 16 if not given.")
+      ->type_name("N")
+      ->check(numberOfSubtasks());
+  command.add_option("--max-parallelism", maxParallelism, "Key groups; if not given Flink's default for the parallelism, at least 128.")
+      ->type_name("N")
+      ->check(numberOfSubtasks());
 }
 
 /// What was printed may still be in a buffer: a full disk behind standard output is told, and is no success.
@@ -182,6 +214,44 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
       ->type_name("FORMAT")
       ->check(outputFormat({"text", "json", "perfetto"}));
 
+  KeyGroupOptions keygroup;
+  CLI::App* keygroupCommand =
+      app.add_subcommand("keygroup", "Which key group and subtask own a key, as Flink assigns them.")->group("validate");
+  keygroupCommand->footer(
+      "Examples:\n"
+      "  weir keygroup alice bob carol --parallelism 16     who owns these keys, and who shares a subtask\n"
+      "  weir keygroup --type long -- 42 -7                 numbers; two dashes before what begins with one\n" +
+      std::string(kExitCodes));
+  keygroupCommand->add_option("KEY", keygroup.keys, "Keys.")->type_name("")->required();
+  keygroupCommand->add_option("--type", keygroup.type, "string, int, long, short, byte, double, float or boolean: they hash differently.")
+      ->type_name("TYPE");
+  addParallelism(*keygroupCommand, keygroup.parallelism, keygroup.maxParallelism);
+  keygroupCommand->add_option("--output", output, "text or json.")->type_name("FORMAT")->check(outputFormat());
+
+  SaltsOptions salts;
+  CLI::App* saltsCommand = app.add_subcommand("salts", "How many salts balance a given skew.")->group("validate");
+  saltsCommand->footer(
+      "Examples:\n"
+      "  weir salts --parallelism 16 --share 0.6         one key with 60 % of all records over a thousand others\n"
+      "  weir salts --parallelism 16 --weights keys.csv  lines key,count, as from GROUP BY key ORDER BY count DESC\n" +
+      std::string(kExitCodes));
+  saltsCommand->add_option("--share", salts.share, "The hot key's part of all records.")->type_name("0..1")->check(shareOfAll());
+  saltsCommand->add_option("--key", salts.key, "The hot key, with --share: where its salts lie hangs on its text.")->type_name("TEXT");
+  saltsCommand
+      ->add_option("--weights", salts.weights,
+                   "CSV file of key,count. Salted is every key with more than half of an even share of a subtask.")
+      ->type_name("FILE")
+      ->check(notEmpty());
+  saltsCommand
+      ->add_option("--form", salts.form, "What is partitioned by: tuple (salt, key) as two-stage aggregation does, salt|key, key|salt, "
+                                         "key#salt, or salt alone.")
+      ->type_name("FORM");
+  saltsCommand->add_option("--target", salts.target, "Records of the busiest subtask over the mean that are good enough.")
+      ->type_name("RATIO")
+      ->check(positiveNumber());
+  addParallelism(*saltsCommand, salts.parallelism, salts.maxParallelism);
+  saltsCommand->add_option("--output", output, "text or json.")->type_name("FORMAT")->check(outputFormat());
+
   BarrierBenchOptions bench;
   CLI::App* benchCommand = app.add_subcommand("bench", "Measure this machine: barrier latency.")->group("measure");
   benchCommand->require_subcommand(1);
@@ -214,7 +284,9 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     std::string command = "weir";
     for (const CLI::App* parsed : app.get_subcommands()) command += " " + parsed->get_name();
     const bool isWord = argc > 1 && command == "weir" && argv[1][0] != '-';
-    if (isWord) return usageError(std::string("there is no command '") + argv[1] + "'; run, config, trace and bench are, see weir --help");
+    if (isWord)
+      return usageError(std::string("there is no command '") + argv[1] +
+                        "'; run, config, keygroup, salts, trace and bench are, see weir --help");
     return usageError(std::string(e.what()) + "; see " + command + " --help");
   }
 
@@ -235,6 +307,15 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     trace.format = output == "json" ? Format::kJson : output == "perfetto" ? Format::kPerfetto : Format::kText;
     RealFileSystem files;
     return showTrace(files, trace, std::cout, wantsColour(STDOUT_FILENO));
+  }
+  if (keygroupCommand->parsed()) {
+    keygroup.json = output == "json";
+    return flushed(showKeyGroups(keygroup, std::cout, wantsColour(STDOUT_FILENO)));
+  }
+  if (saltsCommand->parsed()) {
+    salts.json = output == "json";
+    RealFileSystem files;
+    return flushed(showSalts(files, salts, std::cout, wantsColour(STDOUT_FILENO)));
   }
   if (barrierCommand->parsed()) {
     bench.json = output == "json";
