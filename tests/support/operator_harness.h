@@ -1,11 +1,15 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "support/manual_processing_time.h"
 #include "support/no_wait_context.h"
 #include "weir/base/faulty_file_system.h"
 #include "weir/base/log_sinks.h"
@@ -59,16 +63,22 @@ template <class T>
 class KeepingOutput final : public Output<T> {
  public:
   void collect(std::span<StreamRecord<T>> records) override {
-    for (auto& record : records) values.push_back(record.value);
+    for (auto& record : records) {
+      values.push_back(record.value);
+      elements.emplace_back(record);
+    }
   }
-  void emitControl(const ControlElement&) override {}
+  void emitControl(const ControlElement& element) override { elements.emplace_back(element); }
   std::vector<T> values;
+  std::vector<std::variant<StreamRecord<T>, ControlElement>> elements;  ///< in the order in which they came
 };
 
 struct HarnessOptions {
   int32_t subtask = 0;
   int32_t parallelism = 1;
   bool checkpointing = true;
+  Millis autoWatermarkInterval{200};
+  const Interruption* interruption = nullptr;
 };
 
 /// One attempt of one subtask of an operator from In to Out, driven by hand in the order in which a task would.
@@ -84,6 +94,9 @@ class OperatorHarness {
         environment_{machine.world, responder_, workers_, machine.storage()} {
     environment_.createOperatorState = [] { return std::make_unique<DefaultOperatorStateBackend>(); };
     environment_.settings.checkpointingEnabled = options.checkpointing;
+    environment_.settings.autoWatermarkInterval = options.autoWatermarkInterval;
+    environment_.processingTime = &time_;
+    environment_.interruption = options.interruption;
     environment_.attempt = {ExecutionGraphID::of(0, 2), JobVertexID::of(0, 3), options.subtask, 0};
     environment_.vertexName = "tested";
     environment_.parallelism = options.parallelism;
@@ -106,13 +119,27 @@ class OperatorHarness {
     operator_->prepareSnapshotPreBarrier(checkpointId);
     OperatorSnapshot snapshot = operator_->snapshotState({checkpointId, 0}, {});
     OperatorSubtaskState state;
-    if (!snapshot.operatorState) return state;
+    if (!snapshot.operatorState && !snapshot.keyed) return state;
     machine_.storage()->initializeCheckpoint(checkpointId).value();
     const auto factory = machine_.storage()->resolveCheckpointLocation(checkpointId, {});
-    auto handle = snapshot.operatorState->write(*factory);
-    if (handle.has_error()) throw std::runtime_error(handle.error().message);
-    if (*handle) state.managedOperator.push_back(std::move(**handle));
+    if (snapshot.operatorState) keep(snapshot.operatorState->write(*factory), state.managedOperator);
+    if (snapshot.keyed) keep(snapshot.keyed->write(*factory), state.managedKeyed);
     return state;
+  }
+  void processRecords(std::vector<StreamRecord<In>> records) { static_cast<Output<In>&>(operator_->input(0)).collect(records); }
+  void watermark(int64_t timestamp, int input = 0) { operator_->input(input).emitControl(Watermark{timestamp}); }
+  void status(bool idle, int input = 0) { operator_->input(input).emitControl(WatermarkStatus{idle}); }
+  ManualProcessingTime& time() { return time_; }
+  /// What came out since the last call, with control elements, in order: "v@t" (v where it has no time), "Watermark @ t", "idle".
+  std::vector<std::string> takeElements() {
+    std::vector<std::string> all;
+    for (const auto& element : std::exchange(output_.elements, {})) {
+      if (const auto* record = std::get_if<StreamRecord<Out>>(&element))
+        all.push_back(record->hasTimestamp ? fmt::format("{}@{}", record->value, record->timestamp) : fmt::format("{}", record->value));
+      else
+        all.push_back(toString(std::get<ControlElement>(element)));
+    }
+    return all;
   }
   void complete(int64_t checkpointId) { operator_->notifyCheckpointComplete(checkpointId); }
   void abort(int64_t checkpointId) { operator_->notifyCheckpointAborted(checkpointId); }
@@ -137,6 +164,11 @@ class OperatorHarness {
     void submit(std::function<void(ExecutionContext&)>) override { throw std::logic_error("the harness writes snapshots itself"); }
   };
 
+  template <class Handle>
+  static void keep(Result<std::optional<Handle>> handle, std::vector<Handle>& into) {
+    if (handle.has_error()) throw std::runtime_error(handle.error().message);
+    if (*handle) into.push_back(std::move(**handle));
+  }
   void start(const OperatorSubtaskState& state, bool isRestored) {
     operator_->initializeState(state, isRestored);
     operator_->open();
@@ -146,6 +178,7 @@ class OperatorHarness {
   NoWaitContext context_;
   NoResponder responder_;
   std::shared_ptr<NoWorkers> workers_ = std::make_shared<NoWorkers>();
+  ManualProcessingTime time_;
   TaskEnvironment environment_;
   KeepingOutput<Out> output_;
   std::unique_ptr<StreamOperator> operator_;

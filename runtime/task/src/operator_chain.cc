@@ -92,6 +92,26 @@ void OperatorChain::open() {
   for (size_t i = operators_.size(); i-- > 0;) operators_[i]->open();
 }
 
+void OperatorChain::endEventTime() {
+  const ControlElement end = Watermark{kMaxWatermark};
+  if (!finishedOnRestore_) return static_cast<SourceOperatorBase&>(head()).endEventTime();
+  for (auto& writer : writers_)
+    writer->broadcastEmit(kMaxControlElementSize, [&](uint8_t* at) { return writeElement(at, end); });
+}
+
+bool OperatorChain::hasPendingWatermark() const {
+  if (!environment_.interruption) return false;
+  for (const auto& op : operators_)
+    if (op->hasPendingWatermark()) return true;
+  return false;
+}
+
+void OperatorChain::continueWatermark() {
+  // Head first: what it fires comes in front of what is left behind it.
+  for (auto& op : operators_)
+    if (op->hasPendingWatermark()) return static_cast<void>(op->continueWatermark());
+}
+
 void OperatorChain::finish() {
   if (finishedOnRestore_) return;
   for (size_t i = 0; i < operators_.size(); ++i) {

@@ -9,7 +9,8 @@ namespace weir {
 StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment, ExecutionContext& context, TaskTimes& times,
                        Mailbox& mailbox)
     : environment_(environment), context_(context), times_(times), mailbox_(mailbox),
-      log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.StreamTask"), chain_(factory, environment, context),
+      log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.StreamTask"), processingTime_(context.clock(), times),
+      chain_(factory, equip(environment), context),
       recovery_(environment, context, chain_), timers_(context.clock()), checkpoints_(environment, context, chain_, timers_) {
   if (environment.gates.empty()) return;
   input_ = std::make_unique<TaskInput>(chain_, environment, context);
@@ -28,6 +29,17 @@ StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment,
 
 StreamTask::~StreamTask() = default;
 
+/// What operators find in their environment when they are made.
+TaskEnvironment& StreamTask::equip(TaskEnvironment& environment) {
+  environment.processingTime = &processingTime_;
+  if (environment.settings.interruptibleTimers && environment.channelStateWriter) environment.interruption = &interruption_;
+  return environment;
+}
+
+bool StreamTask::TimerInterruption::isRequested() const {
+  return task_.mailbox_.looksNonEmpty() || (task_.input_ && task_.input_->looksLikePriority()) || !task_.outputsAvailable();
+}
+
 void StreamTask::restore() {
   recovery_.replayOutputs();
   chain_.broadcastEvent(EndOfChannelState{});
@@ -40,6 +52,7 @@ void StreamTask::replayInputs() {
   while (auto recovered = recovery_.nextInput()) {
     input_->replay(std::move(*recovered));
     while (input_->isReading()) {
+      finishWatermark();
       if (outputsAvailable()) input_->emitNext(batchLimit());
       else waitForOutputs();
     }
@@ -62,6 +75,8 @@ void StreamTask::invoke() {
     handleEvents();
     if (!outputsAvailable()) {
       waitForOutputs();
+    } else if (chain_.hasPendingWatermark()) {
+      chain_.continueWatermark();
     } else if (input_) {
       processInput();
     } else {
@@ -79,6 +94,15 @@ void StreamTask::handleEvents() {
   if (input_ && input_->looksLikePriority()) input_->processPriorityEvents();
   if (mailbox_.looksNonEmpty()) runMails();
   timers_.runDue();
+  runProcessingTimers();
+}
+
+void StreamTask::finishWatermark() {
+  while (chain_.hasPendingWatermark()) {
+    handleEvents();
+    if (outputsAvailable()) chain_.continueWatermark();
+    else waitForOutputs();
+  }
 }
 
 bool StreamTask::outputsAvailable() const {
@@ -105,7 +129,8 @@ void StreamTask::waitForOutputs() {
   if (waitSignals_.empty()) return;
   waitSignals_.push_back(&mailbox_.available());
   if (input_) waitSignals_.push_back(&input_->gate().priorityAvailable());
-  wait(WaitReason::kOutput, waitSignals_);
+  // Not for timers of operators: they wait for the outputs too.
+  context_.wait(WaitReason::kOutput, waitSignals_, timers_.deadline());
 }
 
 void StreamTask::processSource() {
@@ -115,8 +140,7 @@ void StreamTask::processSource() {
   switch (status.kind) {
     case SourceStatus::Kind::kMoreAvailable: break;
     case SourceStatus::Kind::kNothingUntil: {
-      const Deadline timer = timers_.deadline();
-      context_.wait(WaitReason::kInputOrMail, {&mailbox_.available()}, timer.at < status.until.at ? timer : status.until);
+      context_.wait(WaitReason::kInputOrMail, {&mailbox_.available()}, earlierOf(deadline(), status.until));
       break;
     }
     case SourceStatus::Kind::kEndOfInput:
@@ -130,7 +154,7 @@ void StreamTask::processInput() {
   switch (input_->emitNext(batchLimit())) {
     case InputStatus::kMoreAvailable: break;
     case InputStatus::kNothingAvailable:
-      context_.wait(WaitReason::kInputOrMail, {&input_->available(), &mailbox_.available()}, timers_.deadline());
+      context_.wait(WaitReason::kInputOrMail, {&input_->available(), &mailbox_.available()}, deadline());
       break;
     case InputStatus::kEndOfData: endData(); break;
     case InputStatus::kEndOfInput: endOfInput_ = true; break;
@@ -138,7 +162,11 @@ void StreamTask::processInput() {
 }
 
 void StreamTask::endData() {
+  // Those with an input got the end of event time through it.
+  if (!input_ || chain_.isFinishedOnRestore()) chain_.endEventTime();
+  finishWatermark();
   chain_.finish();
+  processingTime_.quiesce();
   endOfData_ = true;
   for (const auto& partition : environment_.partitions) partition->notifyEndOfData(StopMode::DRAIN);
 }
@@ -165,7 +193,7 @@ void StreamTask::waitForTheEnd() {
       acknowledged.reset();
       if (!partition->isAllDataProcessed()) waitSignals_.push_back(&acknowledged);
     }
-    if (mustWait()) wait(WaitReason::kInputOrMail, waitSignals_);
+    if (mustWait()) context_.wait(WaitReason::kInputOrMail, waitSignals_, timers_.deadline());
   }
 }
 

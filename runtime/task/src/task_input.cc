@@ -11,15 +11,19 @@ namespace weir {
 TaskInput::TaskInput(OperatorChain& chain, TaskEnvironment& environment, ExecutionContext& context)
     : chain_(chain), context_(context), trace_(environment.trace.get()) {
   std::vector<SingleInputGate*> single;
+  std::vector<int> channelsOfInput;
   for (size_t g = 0; g < environment.gates.size(); ++g) {
     const int gate = static_cast<int>(g), count = environment.gates[g]->numberOfChannels(), headInput = chain.headInputOf(gate);
     gates_.push_back({chain.createReader(gate), nullptr, static_cast<int>(channels_.size()), count, count, count, headInput});
+    if (channelsOfInput.size() <= static_cast<size_t>(headInput)) channelsOfInput.resize(static_cast<size_t>(headInput) + 1);
     for (int c = 0; c < count; ++c)
-      channels_.push_back({gate, RecordDeserializer(fmt::format("channel {} of gate {} of {}", c, g, environment.taskName()))});
+      channels_.push_back({gate, channelsOfInput[static_cast<size_t>(headInput)]++,
+                           RecordDeserializer(fmt::format("channel {} of gate {} of {}", c, g, environment.taskName()))});
     if (openGatesOfInput_.size() <= static_cast<size_t>(headInput)) openGatesOfInput_.resize(static_cast<size_t>(headInput) + 1);
     ++openGatesOfInput_[static_cast<size_t>(headInput)];
     single.push_back(environment.gates[g].get());
   }
+  for (const int channels : channelsOfInput) valves_.emplace_back(channels);
   openChannels_ = openDataChannels_ = static_cast<int>(channels_.size());
   demultiplex(environment);
   if (single.size() == 1) {
@@ -99,8 +103,33 @@ InputStatus TaskInput::readCurrent(size_t limit) {
     current_ = -1;
   }
   context_.bill(static_cast<int64_t>(records));
-  if (hasControl) throw Throwable("java.lang.IllegalStateException", "a control element came on " + channel.deserializer.channel());
+  if (hasControl) onControl(channel, control);
   return InputStatus::kMoreAvailable;
+}
+
+void TaskInput::onControl(Channel& channel, const ControlElement& element) {
+  if (chain_.isFinishedOnRestore()) return;  // it ends its outputs, and their event time, by itself
+  const int headInput = gates_[static_cast<size_t>(channel.gate)].headInput;
+  StatusWatermarkValve& valve = valves_[static_cast<size_t>(headInput)];
+  if (const auto* watermark = std::get_if<Watermark>(&element)) {
+    const auto merged = channel.recovering ? channel.recovering->inputWatermark(watermark->timestamp) : watermark->timestamp;
+    if (merged) emit(headInput, valve.inputWatermark(channel.valveChannel, *merged));
+  } else if (const auto* status = std::get_if<WatermarkStatus>(&element)) {
+    const WatermarkStatus merged = channel.recovering ? channel.recovering->inputStatus(*status) : *status;
+    emit(headInput, valve.inputStatus(channel.valveChannel, merged));
+  } else if (std::holds_alternative<LatencyMarker>(element)) {
+    // One that was in flight for another subtask has measured the failure, not the way.
+    if (!channel.recovering) chain_.headInput(headInput).emitControl(element);
+  } else {
+    throw Throwable("java.lang.IllegalStateException", toString(element) + " came on " + channel.deserializer.channel());
+  }
+}
+
+void TaskInput::emit(int headInput, const MergedWatermark& merged) {
+  OutputBase& head = chain_.headInput(headInput);
+  if (merged.status && !merged.status->idle) head.emitControl(*merged.status);
+  if (merged.watermark) head.emitControl(Watermark{*merged.watermark});
+  if (merged.status && merged.status->idle) head.emitControl(*merged.status);
 }
 
 InputStatus TaskInput::onEvent(int channel, const RuntimeEvent& event) {
@@ -162,6 +191,8 @@ void TaskInput::onEndOfRecovery(int channel) {
     state.recovering.reset();
   }
   Gate& gate = gates_[static_cast<size_t>(state.gate)];
+  // Its sender is a new one, which begins active, whatever the last status in flight was.
+  emit(gate.headInput, valves_[static_cast<size_t>(gate.headInput)].inputStatus(state.valveChannel, {.idle = false}));
   if (--gate.recovering > 0) return;
   for (int c = 0; c < gate.channels; ++c) gate_->channel(gate.firstChannel + c).resumeConsumption();
 }

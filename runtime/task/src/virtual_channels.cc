@@ -1,5 +1,7 @@
 #include "weir/task/virtual_channels.h"
 
+#include <algorithm>
+
 #include "weir/base/error.h"
 
 namespace weir {
@@ -25,6 +27,21 @@ void VirtualChannels::select(int32_t oldSubtask, int32_t oldSender) {
 RecordDeserializer& VirtualChannels::selected() const {
   if (!selected_) throw Throwable("java.lang.IllegalStateException", "in-flight data of nobody came on " + name_);
   return selected_->deserializer;
+}
+
+std::optional<int64_t> VirtualChannels::inputWatermark(int64_t watermark) {
+  selected_->watermark = watermark;
+  int64_t smallest = kMaxWatermark;
+  for (const auto& [who, channel] : channels_) {
+    if (!channel.watermark) return std::nullopt;
+    smallest = std::min(smallest, *channel.watermark);
+  }
+  return smallest;
+}
+
+WatermarkStatus VirtualChannels::inputStatus(WatermarkStatus status) {
+  selected_->idle = status.idle;
+  return {std::all_of(channels_.begin(), channels_.end(), [](const auto& channel) { return channel.second.idle; })};
 }
 
 void VirtualChannels::finish() const {

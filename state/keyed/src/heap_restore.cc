@@ -162,7 +162,10 @@ class HeapStreamReader {
 };
 
 std::string describe(const StateMeta& meta) {
-  if (meta.kind != StateMeta::Kind::kKeyValue) return "a timer queue";
+  if (meta.kind == StateMeta::Kind::kTimerQueue) {
+    const SerializerSnapshot* timer = meta.serializer(kValueSerializer);
+    return "a queue of timers by " + (timer ? timer->toString() : "?");
+  }
   const std::string* kind = meta.option(kKeyedStateTypeOption);
   std::string text = kind ? *kind : "?";
   const char* separator = " of ";
@@ -181,7 +184,9 @@ Result<void> checkCompatible(const RestoredState& restored, const StateMeta& wan
     return a && b && *a == *b;
   };
   const std::string *was = restored.meta.option(kKeyedStateTypeOption), *is = wanted.option(kKeyedStateTypeOption);
-  if (restored.meta.kind == wanted.kind && was && is && *was == *is && same(kValueSerializer) && same(kNamespaceSerializer)) return {};
+  const bool timers = wanted.kind == StateMeta::Kind::kTimerQueue;
+  const bool sameState = timers || (was && is && *was == *is && same(kNamespaceSerializer));
+  if (restored.meta.kind == wanted.kind && same(kValueSerializer) && sameState) return {};
   return Error{ErrorCode::kInvalidArgument,
                fmt::format("{}: its state \"{}\" is {}, the operator wants {}; use the same types as before or "
                            "another state name",

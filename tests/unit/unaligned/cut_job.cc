@@ -144,6 +144,8 @@ std::vector<std::string> recordsOf(const std::string& bytes, const std::string& 
     if (result.count > 0) records.push_back(read[0].value);
     if (result.stop == ReadStop::kNeedBuffer) break;
     if (result.stop == ReadStop::kFull) continue;
+    // The end of event time is in flight like any record; nothing else is.
+    if (result.stop == ReadStop::kControl && control == ControlElement(Watermark{kMaxWatermark})) continue;
     problems.push_back(where + ": " + (result.stop == ReadStop::kCorrupt ? error.message : "no record is stored"));
     return records;
   }

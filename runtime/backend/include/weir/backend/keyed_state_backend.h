@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weir/backend/keyed_state.h"
+#include "weir/backend/timer_queue.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/random.h"
@@ -123,8 +124,15 @@ class KeyedStateBackend : public AnyKeyedStateBackend {
     WEIR_ASSIGN(KeyedTable<K> * t, accumulatorTable(d));
     return ValueSlots<K, Acc>(*t);
   }
+  /// Timers per key, N: VoidNamespace or TimeWindow. Flink: create(stateName, ...) of PriorityQueueSetFactory.
+  template <class N>
+  Result<TimerQueue<K, N>*> timerQueue(const std::string& name) {
+    return timers(name, N{});
+  }
 
  protected:
+  virtual Result<TimerQueue<K, VoidNamespace>*> timers(const std::string& name, VoidNamespace) = 0;
+  virtual Result<TimerQueue<K, TimeWindow>*> timers(const std::string& name, TimeWindow) = 0;
   /// The state of that name, made or taken over from what was restored.
   virtual Result<KeyedTable<K>*> table(const std::string& name, StateNamespace per, std::shared_ptr<const StateType> type) = 0;
   /// What time to live is measured with.

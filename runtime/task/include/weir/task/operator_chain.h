@@ -28,8 +28,16 @@ class OperatorChain {
   /// The same without the records that the partitioner of the edge does not send to this subtask.
   std::unique_ptr<ElementReader> createFilteringReader(int gate);
 
+  /// Where watermarks and the like of head input `index` go.
+  OutputBase& headInput(int index) { return inputOf(0, index); }
+
   void initializeState();
   void open();
+  /// The MAX watermark, from a source or from a task that has finished before.
+  void endEventTime();
+  /// An operator was interrupted while it fired timers: no record may come before continueWatermark() has ended it.
+  bool hasPendingWatermark() const;
+  void continueWatermark();
   /// Ends head input `index` alone.
   void endHeadInput(int index) {
     if (!finishedOnRestore_) head().endInput(index);

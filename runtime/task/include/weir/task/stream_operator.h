@@ -15,6 +15,8 @@
 #include "weir/snapshot/checkpoint_options.h"
 #include "weir/task/output.h"
 #include "weir/task/task_environment.h"
+#include "weir/time/internal_timer_service.h"
+#include "weir/time/status_watermark_valve.h"
 
 namespace weir {
 
@@ -47,8 +49,8 @@ struct OperatorSnapshot {
 /// thrown. Flink: StreamOperator, AbstractStreamOperator.
 class StreamOperator {
  public:
-  explicit StreamOperator(OperatorSetup setup)
-      : setup_(std::move(setup)), metrics_(setup_.environment.operatorMetrics->add(setup_.id, setup_.name)) {}
+  /// `inputs`: whose watermarks it merges.
+  explicit StreamOperator(OperatorSetup setup, int inputs = 1);
   virtual ~StreamOperator() = default;
   StreamOperator(const StreamOperator&) = delete;
   StreamOperator& operator=(const StreamOperator&) = delete;
@@ -58,8 +60,12 @@ class StreamOperator {
 
   /// Creates state and fills it from `restored` (empty where nothing is restored). Before open(). Blocks on files.
   void initializeState(const OperatorSubtaskState& restored, bool isRestored);
-  /// Sends it on; operators that keep event time do more.
-  virtual void processControl(int input, const ControlElement& element);
+  /// A watermark, a status or the like of one input. Merges those of several inputs.
+  void processControl(int input, const ControlElement& element);
+  /// Timers of the last watermark are still to be fired: nothing may be processed before continueWatermark() has said true.
+  bool hasPendingWatermark() const { return pendingWatermark_.has_value(); }
+  /// Goes on firing them. False: interrupted once more.
+  bool continueWatermark();
   virtual void open() {}
   /// Input `index` has ended; no record of it follows.
   virtual void endInput(int index) { (void)index; }
@@ -87,6 +93,27 @@ class StreamOperator {
   /// Brings operator state up to date, just before it is snapshotted.
   virtual void onSnapshotState(int64_t checkpointId) { (void)checkpointId; }
 
+  /// Event time has come to `timestamp`: fires the timers up to it, then onEventTime. One input's watermarks come as they are.
+  virtual void processWatermark(int64_t timestamp);
+  /// All timers up to `timestamp` have fired: sends the watermark on. Operators that hold it back send a smaller one.
+  virtual void onEventTime(int64_t timestamp) { emitWatermark(timestamp); }
+  virtual void processWatermarkStatus(WatermarkStatus status) { emitControl(status); }
+
+  /// To all outputs.
+  void emitControl(const ControlElement& element);
+  void emitWatermark(int64_t timestamp) { emitControl(Watermark{timestamp}); }
+  /// The timers of that name, which fire at `target`: made, or taken over from what was restored. In open(), once per name.
+  template <class K, class N>
+  InternalTimerService<K, N>& internalTimerService(const std::string& name, KeyedStateBackend<K>& backend, Triggerable<K, N>& target) {
+    auto service = std::make_unique<InternalTimerService<K, N>>(
+        backend, orThrow(backend.template timerQueue<N>(processingTimeTimersName(name))),
+        orThrow(backend.template timerQueue<N>(eventTimeTimersName(name))), processingTime(), target);
+    auto& made = *service;
+    timerServices_.push_back(std::move(service));
+    return made;
+  }
+  ProcessingTimeService& processingTime() const;
+
   /// Made on first use: an operator without state has nothing to write.
   OperatorStateBackend& operatorState();
   AnyKeyedStateBackend* keyedState() { return keyedState_.get(); }
@@ -104,10 +131,21 @@ class StreamOperator {
   }
 
  private:
+  template <class Queue>
+  static Queue& orThrow(Result<Queue*> queue) {
+    if (queue.has_error()) throw Throwable("java.lang.IllegalStateException", queue.error().message);
+    return **queue;
+  }
+  void apply(const MergedWatermark& merged);
+
   OperatorSetup setup_;
   const std::shared_ptr<OperatorMetrics> metrics_;
   std::unique_ptr<OperatorStateBackend> operatorState_;
   std::unique_ptr<AnyKeyedStateBackend> keyedState_;
+  std::unique_ptr<CombinedWatermarkStatus> merged_;               ///< null: one input
+  std::vector<std::unique_ptr<AnyTimerService>> timerServices_;  ///< of keyedState_
+  size_t firedServices_ = 0;                                      ///< how many have fired all for pendingWatermark_
+  std::optional<int64_t> pendingWatermark_;
 };
 
 /// An operator with one input. Derived classes implement process; the input object forwards whole batches to it.
@@ -140,7 +178,7 @@ class OneInputOperator : public StreamOperator {
 template <class In1, class In2>
 class TwoInputOperator : public StreamOperator {
  public:
-  using StreamOperator::StreamOperator;
+  explicit TwoInputOperator(OperatorSetup setup) : StreamOperator(std::move(setup), 2) {}
   OutputBase& input(int index) override { return index == 0 ? static_cast<OutputBase&>(first_) : second_; }
 
  protected:
@@ -205,6 +243,8 @@ class SourceOperatorBase : public StreamOperator {
   OutputBase& input(int) override;  // a source has none
   /// Emits at most `limit` records and says what comes next. Never waits.
   virtual SourceStatus emitNext(size_t limit) = 0;
+  /// After its last record.
+  virtual void endEventTime() { emitWatermark(kMaxWatermark); }
 };
 
 }  // namespace weir

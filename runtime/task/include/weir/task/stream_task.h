@@ -6,6 +6,7 @@
 #include "weir/base/mailbox.h"
 #include "weir/task/subtask_checkpoint_coordinator.h"
 #include "weir/task/task_input.h"
+#include "weir/task/task_processing_time.h"
 #include "weir/task/task_timers.h"
 #include "weir/task/task_times.h"
 
@@ -62,7 +63,14 @@ class StreamTask : private CheckpointableTask {
   void scheduleDebloating();
   /// What has to be done between two batches: mail, timers, barriers that overtake.
   void handleEvents();
-  void wait(WaitReason reason, std::span<Signal* const> signals) { context_.wait(reason, signals, timers_.deadline()); }
+  Deadline deadline() const { return earlierOf(timers_.deadline(), processingTime_.deadline()); }
+  /// The same for timers of operators, which emit: only while every output has a buffer.
+  void runProcessingTimers() {
+    if (processingTime_.isDue() && outputsAvailable()) processingTime_.runDue();
+  }
+  /// Fires what is left of a watermark that was interrupted.
+  void finishWatermark();
+  TaskEnvironment& equip(TaskEnvironment& environment);
   bool outputsAvailable() const;
   size_t batchLimit() const;
   void waitForOutputs();
@@ -77,6 +85,17 @@ class StreamTask : private CheckpointableTask {
   TaskTimes& times_;
   Mailbox& mailbox_;
   Logger log_;
+  /// A mail, a barrier that overtakes, or a missing output buffer ends the firing of timers for a while.
+  class TimerInterruption final : public Interruption {
+   public:
+    explicit TimerInterruption(const StreamTask& task) : task_(task) {}
+    bool isRequested() const override;
+
+   private:
+    const StreamTask& task_;
+  };
+  TimerInterruption interruption_{*this};
+  TaskProcessingTime processingTime_;
   OperatorChain chain_;
   ChannelStateRecovery recovery_;
   TaskTimers timers_;

@@ -17,6 +17,8 @@
 #include "weir/snapshot/channel_state_writer.h"
 #include "weir/snapshot/checkpoint_responder.h"
 #include "weir/snapshot/checkpoint_storage.h"
+#include "weir/time/internal_timer_service.h"
+#include "weir/time/processing_time_service.h"
 
 namespace weir {
 
@@ -34,6 +36,8 @@ struct TaskSettings {
   bool exactlyOnce = true;
   bool checkpointsAfterTasksFinish = true;
   int maxConcurrentCheckpoints = 1;
+  bool interruptibleTimers = false;  ///< a checkpoint may come between two firing timers of one watermark
+  Millis autoWatermarkInterval{200};  ///< 0: no periodic watermarks
 };
 
 /// Counters of one operator; written by the task, read by anyone.
@@ -93,6 +97,8 @@ struct TaskEnvironment {
   int64_t restoreCheckpointId = 0;  ///< 0: nothing to restore
   std::shared_ptr<const TaskStateSnapshot> restore{};
   ChannelStateOpener openChannelState{};  ///< reads the in-flight data in `restore`
+  ProcessingTimeService* processingTime = nullptr;  ///< the task's; set by it before operators are made
+  const Interruption* interruption = nullptr;       ///< of firing timers; null: they are not interrupted. Set by the task too
 
   int32_t subtask() const { return attempt.subtask; }
   /// `enrich (2/2)`

@@ -7,6 +7,7 @@
 #include "weir/task/channel_state_recovery.h"
 #include "weir/task/operator_chain.h"
 #include "weir/task/virtual_channels.h"
+#include "weir/time/status_watermark_valve.h"
 
 namespace weir {
 
@@ -60,6 +61,7 @@ class TaskInput {
  private:
   struct Channel {
     int gate;
+    int valveChannel;  ///< its number among all channels of the same head input
     RecordDeserializer deserializer;
     Buffer buffer{};  ///< being read
     std::unique_ptr<VirtualChannels> recovering{};  ///< after a rescale, until all in-flight data has come
@@ -75,6 +77,8 @@ class TaskInput {
   void demultiplex(const TaskEnvironment& environment);
   void beginBuffer(Channel& channel, Buffer buffer);
   InputStatus readCurrent(size_t limit);
+  void onControl(Channel& channel, const ControlElement& element);
+  void emit(int headInput, const MergedWatermark& merged);
   InputStatus onEvent(int channel, const RuntimeEvent& event);
   void traceReceived(const CheckpointBarrier& barrier, int channel);
   InputStatus onEndOfData(int channel);
@@ -90,6 +94,7 @@ class TaskInput {
   std::vector<Channel> channels_;
   std::vector<Gate> gates_;
   std::vector<int> openGatesOfInput_;  ///< by head input: gates with data to come
+  std::vector<StatusWatermarkValve> valves_;  ///< by head input
   int openChannels_ = 0, openDataChannels_ = 0;
   int current_ = -1;  ///< the channel whose buffer is being read
 };

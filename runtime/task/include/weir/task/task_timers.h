@@ -10,6 +10,14 @@
 
 namespace weir {
 
+/// The end of a wait for either.
+inline Deadline earlierOf(Deadline a, Deadline b) {
+  const bool never = a.at == Nanos::max() || b.at == Nanos::max();
+  if (never) return a.at == Nanos::max() ? b : a;
+  const bool work = a.kind == Deadline::Kind::kWork || b.kind == Deadline::Kind::kWork;
+  return {std::min(a.at, b.at), work ? Deadline::Kind::kWork : Deadline::Kind::kHousekeeping};
+}
+
 /// Timers of one task: run by its loop between two batches of records, never inside one, and not while it waits in the middle of a record.
 ///
 /// Flink: the part of ProcessingTimeService that a task itself uses; there a timer thread posts a mail. Lives on its task.
@@ -28,6 +36,7 @@ class TaskTimers {
   void cancel(Id id) {
     std::erase_if(timers_, [&](const auto& timer) { return timer.first.second == id; });
   }
+  void clear() { timers_.clear(); }
   /// Until when to wait at the longest.
   Deadline deadline() const {
     if (timers_.empty()) return Deadline::never();
@@ -35,9 +44,11 @@ class TaskTimers {
     const bool work = std::any_of(timers_.begin(), timers_.end(), [](const auto& t) { return t.second.kind == Deadline::Kind::kWork; });
     return {timers_.begin()->first.first, work ? Deadline::Kind::kWork : Deadline::Kind::kHousekeeping};
   }
-  /// Runs what is due, in order. Costs nothing but a look while there is no timer.
+  /// Costs nothing but a look while there is no timer.
+  bool isDue() const { return !timers_.empty() && timers_.begin()->first.first <= clock_.monotonic(); }
+  /// Runs what is due, in order.
   void runDue() {
-    while (!timers_.empty() && timers_.begin()->first.first <= clock_.monotonic()) timers_.extract(timers_.begin()).mapped().run();
+    while (isDue()) timers_.extract(timers_.begin()).mapped().run();
   }
 
  private:

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "weir/record/record_deserializer.h"
+#include "weir/record/stream_element.h"
 #include "weir/snapshot/state_handles.h"
 
 namespace weir {
@@ -25,6 +27,10 @@ class VirtualChannels {
   RecordDeserializer& selected() const;
   /// Others get the same buffers: each record is for one of us.
   bool isAmbiguous() const { return selected_->ambiguous; }
+  /// Of the selected one. The smallest of all, once each has one. Whether it is more than before is for the valve to see.
+  std::optional<int64_t> inputWatermark(int64_t watermark);
+  /// Idle where all are.
+  WatermarkStatus inputStatus(WatermarkStatus status);
   /// All has come.
   void finish() const;
 
@@ -32,6 +38,8 @@ class VirtualChannels {
   struct Virtual {
     RecordDeserializer deserializer;
     bool ambiguous;
+    std::optional<int64_t> watermark{};
+    bool idle = false;
   };
   std::string name_;
   std::map<std::pair<int32_t, int32_t>, Virtual> channels_;  ///< by old subtask and old sender

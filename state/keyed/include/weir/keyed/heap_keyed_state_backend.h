@@ -8,6 +8,7 @@
 
 #include "weir/backend/keyed_state_backend.h"
 #include "weir/keyed/heap_table.h"
+#include "weir/keyed/heap_timer_queue.h"
 
 namespace weir {
 
@@ -35,12 +36,13 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
     auto running = context_.epochs.begin();
     std::vector<std::unique_ptr<StateSnapshot>> states;
     for (const auto& [name, table] : tables_) states.push_back(table->snapshot());
+    for (const auto& queue : timers_) states.push_back(queue->snapshot());
     for (const auto& state : restored_) states.push_back(snapshotOf(state));
     return std::make_unique<HeapSnapshotJob>(context_.range, key_, Random(random_.next()), std::move(states), std::move(running));
   }
 
   Result<void> restore(std::span<const KeyedHandle> handles, CheckpointWorkerStorage& storage) override {
-    WEIR_CHECK(tables_.empty() && restored_.empty());
+    WEIR_CHECK(tables_.empty() && timers_.empty() && restored_.empty());
     WEIR_ASSIGN(restored_, readKeyedState(handles, context_.range, *key_, storage));
     return {};
   }
@@ -48,6 +50,7 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
   int64_t numEntries() const override {
     int64_t n = 0;
     for (const auto& [name, table] : tables_) n += table->numEntries();
+    for (const auto& queue : timers_) n += queue->numTimers();
     for (const auto& state : restored_) n += static_cast<int64_t>(state->entries.size());
     return n;
   }
@@ -88,7 +91,6 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
       if (known->type().type() == type->type() && known->type().kind() == type->kind() && known->per() == per) return known;
       return Error{ErrorCode::kInvalidArgument, fmt::format("keyed state \"{}\" is already used with another type", name)};
     }
-    const auto restored = std::find_if(restored_.begin(), restored_.end(), [&](const auto& r) { return r->meta.name == name; });
     const StateMeta meta =
         per == StateNamespace::kVoid ? HeapTable<K, VoidNamespace>::metaOf(name, *type) : HeapTable<K, TimeWindow>::metaOf(name, *type);
     std::unique_ptr<AnyHeapTable<K>> made;
@@ -96,17 +98,40 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
       made = std::make_unique<HeapTable<K, VoidNamespace>>(context_, name, std::move(type));
     else
       made = std::make_unique<HeapTable<K, TimeWindow>>(context_, name, std::move(type));
-    if (restored != restored_.end()) {
-      WEIR_TRY(checkCompatible(**restored, meta));
-      WEIR_TRY(made->load(**restored));
-      restored_.erase(restored);
-    }
+    WEIR_TRY(takeRestored(meta, *made));
     tables_.emplace_back(name, std::move(made));
     return tables_.back().second.get();
   }
   const Clock& ttlClock() const override { return clock_; }
 
+  Result<TimerQueue<K, VoidNamespace>*> timers(const std::string& name, VoidNamespace) override { return queue<VoidNamespace>(name); }
+  Result<TimerQueue<K, TimeWindow>*> timers(const std::string& name, TimeWindow) override { return queue<TimeWindow>(name); }
+
  private:
+  template <class N>
+  Result<TimerQueue<K, N>*> queue(const std::string& name) {
+    using Queue = HeapTimerQueue<K, N>;
+    for (const auto& known : timers_) {
+      if (known->name() != name) continue;
+      if (auto* same = dynamic_cast<Queue*>(known.get())) return static_cast<TimerQueue<K, N>*>(same);
+      return Error{ErrorCode::kInvalidArgument, fmt::format("timers \"{}\" are already kept per another kind of namespace", name)};
+    }
+    auto made = std::make_unique<Queue>(context_, context_.epochs, name);
+    WEIR_TRY(takeRestored(Queue::metaOf(name), *made));
+    TimerQueue<K, N>* queue = made.get();
+    timers_.push_back(std::move(made));
+    return queue;
+  }
+  /// What was restored under this name goes into `made`, a table or a queue.
+  template <class Made>
+  Result<void> takeRestored(const StateMeta& meta, Made& made) {
+    const auto restored = std::find_if(restored_.begin(), restored_.end(), [&](const auto& r) { return r->meta.name == meta.name; });
+    if (restored == restored_.end()) return {};
+    WEIR_TRY(checkCompatible(**restored, meta));
+    WEIR_TRY(made.load(**restored));
+    restored_.erase(restored);
+    return {};
+  }
   AnyHeapTable<K>* find(const std::string& name) const {
     for (const auto& [known, table] : tables_)
       if (known == name) return table.get();
@@ -118,6 +143,7 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
   const Clock& clock_;
   const std::shared_ptr<const SerializerSnapshot> key_ = std::make_shared<SerializerSnapshot>(Serializer<K>::snapshot());
   std::vector<std::pair<std::string, std::unique_ptr<AnyHeapTable<K>>>> tables_;  ///< in the order of registration: that of the files
+  std::vector<std::unique_ptr<AnyHeapTimerQueue>> timers_;                        ///< in the same order, behind the tables
   std::vector<std::shared_ptr<RestoredState>> restored_;                          ///< not registered yet
 };
 

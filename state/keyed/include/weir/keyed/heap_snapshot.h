@@ -26,6 +26,36 @@ class StateSnapshot {
   virtual void writeEntries(int32_t keyGroup, DataOutput& out) const = 0;
 };
 
+/// The entry numbers of one state ordered by key group: what a snapshot needs before it writes.
+class EntriesByKeyGroup {
+ public:
+  /// Of the entries below `used`; groupOf(entry) is its key group, or `free` where there is none.
+  template <class GroupOf>
+  void sort(KeyGroupRange range, uint32_t used, uint16_t free, GroupOf groupOf) {
+    first_ = range.first;
+    starts_.assign(static_cast<size_t>(range.size()) + 1, 0);
+    auto each = [&](auto&& visit) {
+      for (uint32_t entry = 0; entry < used; ++entry) {
+        const uint16_t group = groupOf(entry);
+        if (group != free) visit(static_cast<size_t>(group - first_), entry);
+      }
+    };
+    each([&](size_t group, uint32_t) { ++starts_[group + 1]; });
+    for (size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
+    order_.resize(starts_.back());
+    std::vector<uint32_t> next(starts_.begin(), starts_.end() - 1);
+    each([&](size_t group, uint32_t entry) { order_[next[group]++] = entry; });
+  }
+  std::span<const uint32_t> of(int32_t keyGroup) const {
+    const auto group = static_cast<size_t>(keyGroup - first_);
+    return std::span(order_).subspan(starts_[group], starts_[group + 1] - starts_[group]);
+  }
+
+ private:
+  int32_t first_ = 0;
+  std::vector<uint32_t> starts_, order_;
+};
+
 /// A state as it was restored, in bytes: until somebody registers it, and to be written again if nobody does. Immutable once read.
 struct RestoredState {
   struct Entry {

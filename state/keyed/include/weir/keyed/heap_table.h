@@ -25,6 +25,17 @@ struct HeapContext {
   K currentKey{};
   uint64_t currentHash = 0;
   uint64_t keyChanges = 0;  ///< how often currentKey was set, from 1 on: 0 means never
+
+  /// Throws where a key of this group is none of this backend's.
+  void checkOwned(int32_t group) const {
+    if (range.contains(group)) [[likely]]
+      return;
+    throw Throwable(
+        "java.lang.IllegalArgumentException",
+        fmt::format("Key group {} is not in KeyGroupRange{{startKeyGroup={}, endKeyGroup={}}}. The key of this record is not the "
+                    "one that it was sent here by: a key selector must give the same key for the same record.",
+                    group, range.first, range.last));
+  }
 };
 
 /// A table by its key type.
@@ -54,31 +65,15 @@ class HeapTableSnapshot final : public StateSnapshot {
   const StateMeta& meta() const override { return *meta_; }
 
   void sort(KeyGroupRange range) override {
-    range_ = range;
-    starts_.assign(static_cast<size_t>(range.size()) + 1, 0);
-    auto each = [&](auto&& visit) {
-      for (uint32_t entry = 0; entry < used_; ++entry) {
-        const uint16_t group = KeyColumn<K, N>::keyGroup(keyChunks_, entry);
-        if (group != KeyColumn<K, N>::kFree) visit(static_cast<size_t>(group - range.first), entry);
-      }
-    };
-    each([&](size_t group, uint32_t) { ++starts_[group + 1]; });
-    for (size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
-    order_.resize(starts_.back());
-    std::vector<uint32_t> next(starts_.begin(), starts_.end() - 1);
-    each([&](size_t group, uint32_t entry) { order_[next[group]++] = entry; });
+    order_.sort(range, used_, KeyColumn<K, N>::kFree, [&](uint32_t entry) { return KeyColumn<K, N>::keyGroup(keyChunks_, entry); });
   }
-  int32_t numEntries(int32_t keyGroup) const override {
-    const auto group = static_cast<size_t>(keyGroup - range_.first);
-    return static_cast<int32_t>(starts_[group + 1] - starts_[group]);
-  }
+  int32_t numEntries(int32_t keyGroup) const override { return static_cast<int32_t>(order_.of(keyGroup).size()); }
   void writeEntries(int32_t keyGroup, DataOutput& out) const override {
-    const auto group = static_cast<size_t>(keyGroup - range_.first);
-    for (uint32_t i = starts_[group]; i < starts_[group + 1]; ++i) {
-      const auto& chunk = KeyColumn<K, N>::chunkOf(keyChunks_, order_[i]);
-      serialize(out, chunk.space(order_[i]));
-      serialize(out, chunk.key(order_[i]));
-      values_->type().write(values_->at(valueChunks_, order_[i]), out);
+    for (const uint32_t entry : order_.of(keyGroup)) {
+      const auto& chunk = KeyColumn<K, N>::chunkOf(keyChunks_, entry);
+      serialize(out, chunk.space(entry));
+      serialize(out, chunk.key(entry));
+      values_->type().write(values_->at(valueChunks_, entry), out);
     }
   }
 
@@ -89,8 +84,7 @@ class HeapTableSnapshot final : public StateSnapshot {
   const typename KeyColumn<K, N>::ChunkList keyChunks_;
   const ValueColumn::ChunkList valueChunks_;
   const uint32_t used_;
-  KeyGroupRange range_;
-  std::vector<uint32_t> starts_, order_;
+  EntriesByKeyGroup order_;
 };
 }  // namespace detail
 
@@ -262,13 +256,7 @@ class HeapTable final : public AnyHeapTable<K> {
   }
   [[gnu::noinline]] void* create(const K& key, const N& space, uint32_t tag) {
     const int32_t group = assignToKeyGroup(key, context_.maxParallelism);
-    if (!context_.range.contains(group)) {
-      throw Throwable(
-          "java.lang.IllegalArgumentException",
-          fmt::format("Key group {} is not in KeyGroupRange{{startKeyGroup={}, endKeyGroup={}}}. The key of this record is not the "
-                      "one that it was sent here by: a key selector must give the same key for the same record.",
-                      group, context_.range.first, context_.range.last));
-    }
+    context_.checkOwned(group);
     lastCreated_ = keys_->add(key, space, static_cast<uint16_t>(group));
     index_.insert(tag, lastCreated_);
     return values_->construct(lastCreated_);
