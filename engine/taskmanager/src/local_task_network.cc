@@ -54,11 +54,7 @@ void LocalTaskNetwork::setUp(TaskEnvironment& environment, ExecutionContext& con
     partition->setup(context, std::move(*pool++));
     board_->add(partition);
   }
-  for (const auto& gate : environment.gates) {
-    const std::shared_ptr<LocalBufferPool> floating = std::move(*pool++);
-    if (const auto result = gate->setup(context, floating); result.has_error()) throwIo(result.error());
-    setUpRemote(remote_[static_cast<size_t>(gate->gateIndex())], floating, context);
-  }
+  pools_.erase(pools_.begin(), pool);
 }
 
 void LocalTaskNetwork::setUpRemote(RemoteChannels& remote, const std::shared_ptr<LocalBufferPool>& floating, ExecutionContext& context) {
@@ -68,6 +64,12 @@ void LocalTaskNetwork::setUpRemote(RemoteChannels& remote, const std::shared_ptr
 }
 
 void LocalTaskNetwork::awaitBuffers(TaskEnvironment& environment, ExecutionContext& context) {
+  auto pool = pools_.begin();
+  for (const auto& gate : environment.gates) {
+    const std::shared_ptr<LocalBufferPool> floating = std::move(*pool++);
+    if (const auto result = gate->setup(context, floating); result.has_error()) throwIo(result.error());
+    setUpRemote(remote_[static_cast<size_t>(gate->gateIndex())], floating, context);
+  }
   for (const auto& partition : environment.partitions)
     if (const auto secured = partition->pool().awaitSecured(context); secured.has_error()) throwIo(secured.error());
 }

@@ -68,16 +68,17 @@ void AsyncCheckpoint::end(ExecutionContext& context) {
 
 void AsyncCheckpoint::report(ExecutionContext& context, Written state) {
   std::shared_ptr<const CheckpointException> failure;
-  if (state.has_error())
+  const bool written = state.has_value();
+  if (!written) {
     failure = asCheckpointException(std::make_shared<Throwable>("java.io.IOException", state.error().message));
-  else
-    failure = addInFlight(**state);
+    state = std::make_shared<TaskStateSnapshot>();  // of what is in flight at most
+  }
+  if (auto notWritten = addInFlight(**state); !failure) failure = std::move(notWritten);
 
   State expected = State::kRunning;
-  if (!state_.compare_exchange_strong(expected, State::kCompleted)) return discard(context, state);
+  if (!state_.compare_exchange_strong(expected, State::kCompleted)) return discard(context, **state, written);
   if (failure) {
-    if (state.has_value() && storage_)
-      context.blocking([&] { storage_->discardAborted(checkpoint_.checkpointId, options_.location, **state); });
+    remove(context, **state);
     return decline(failure);
   }
   const CheckpointMetrics metrics = finishMetrics(context, state->get());
@@ -104,11 +105,14 @@ std::shared_ptr<const CheckpointException> AsyncCheckpoint::addInFlight(TaskStat
 }
 
 /// It was aborted meanwhile: what was written is of no use.
-void AsyncCheckpoint::discard(ExecutionContext& context, const Written& state) {
-  const CheckpointMetrics metrics = finishMetrics(context, state.has_value() ? state->get() : nullptr);
-  if (state.has_value() && storage_)
-    context.blocking([&] { storage_->discardAborted(checkpoint_.checkpointId, options_.location, **state); });
+void AsyncCheckpoint::discard(ExecutionContext& context, const TaskStateSnapshot& state, bool written) {
+  const CheckpointMetrics metrics = finishMetrics(context, written ? &state : nullptr);
+  remove(context, state);
   responder_.reportCheckpointMetrics(attempt_, checkpoint_.checkpointId, metrics);
+}
+
+void AsyncCheckpoint::remove(ExecutionContext& context, const TaskStateSnapshot& state) {
+  if (storage_) context.blocking([&] { storage_->discardAborted(checkpoint_.checkpointId, options_.location, state); });
 }
 
 void AsyncCheckpoint::decline(const std::shared_ptr<const CheckpointException>& why) {

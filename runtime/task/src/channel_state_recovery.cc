@@ -66,6 +66,14 @@ void ChannelStateRecovery::replayOutputs() {
   while (const ChannelStateEntry* entry = reader->next()) replayOutput(*reader, *entry);
 }
 
+/// A network buffer, charged to one subpartition also where several share its memory. Before the pool is sure of any: memory of the heap.
+/// Who holds the buffers until then may be blocked behind what this subtask recovers, so it must not wait for them.
+BufferBuilder ChannelStateRecovery::builderFor(ResultPartition& partition, int32_t subpartition) {
+  LocalBufferPool& pool = partition.pool();
+  if (pool.isSecured()) return pool.requestBufferBuilderBlocking(context_, subpartition);
+  return BufferBuilder(MemorySegment::allocate(pool.segmentSize()));
+}
+
 void ChannelStateRecovery::replayOutput(ChannelStateReader& reader, const ChannelStateEntry& entry) {
   if (static_cast<size_t>(entry.gateOrPartition) >= environment_.partitions.size()) throwMisfit("partition", entry);
   ResultPartition& partition = *environment_.partitions[static_cast<size_t>(entry.gateOrPartition)];
@@ -76,8 +84,7 @@ void ChannelStateRecovery::replayOutput(ChannelStateReader& reader, const Channe
   const RuntimeEvent descriptor = SubtaskConnectionDescriptor{entry.channelOrSubpartition, entry.oldSubtask};
   const Buffer event = Buffer::copyOf(EventSerializer::encodeForSend(descriptor), dataTypeOf(descriptor, false));
   for (int64_t left = entry.length; left > 0;) {
-    // Charged to the first of them: the others share its memory.
-    BufferBuilder builder = partition.pool().requestBufferBuilderBlocking(context_, targets.front());
+    BufferBuilder builder = builderFor(partition, targets.front());
     Result<size_t> read = size_t{0};
     context_.blocking([&] { read = reader.read(std::as_writable_bytes(std::span(builder.at(), builder.writable()))); });
     if (read.has_error()) throwRestoreFailure(kWhat, read.error());

@@ -65,8 +65,8 @@ void Task::execute(ExecutionContext& context, std::unique_ptr<StreamTask>& task)
   streamTask_ = task.get();
   task->restore();
   task->replayInputs();
-  if (InputGate* gate = task->inputGate()) network_->requestPartitions(*gate, context);
   network_->awaitBuffers(*environment_, context);
+  if (InputGate* gate = task->inputGate()) network_->requestPartitions(*gate, context);
   context.checkCancelled();
   if (!transition(kInitializing, kRunning)) throw TaskCancelled{};
   listener_.onTaskState(attempt(), kRunning, nullptr);

@@ -74,6 +74,7 @@ class LocalBufferPool final : public BufferRecycler, public GlobalPoolListener, 
   void lazyDestroy();
   bool isDestroyed() const;
 
+  uint32_t segmentSize() const { return network_->segmentSize(); }
   int32_t size() const;
   int32_t requested() const;
   int32_t free() const;

@@ -54,7 +54,8 @@ class AsyncCheckpoint : public std::enable_shared_from_this<AsyncCheckpoint> {
   void end(ExecutionContext& context);
   void report(ExecutionContext& context, Written state);
   std::shared_ptr<const CheckpointException> addInFlight(TaskStateSnapshot& state);
-  void discard(ExecutionContext& context, const Written& state);
+  void discard(ExecutionContext& context, const TaskStateSnapshot& state, bool written);
+  void remove(ExecutionContext& context, const TaskStateSnapshot& state);
   void decline(const std::shared_ptr<const CheckpointException>& why);
   CheckpointMetrics finishMetrics(ExecutionContext& context, const TaskStateSnapshot* state);
 

@@ -40,6 +40,7 @@ class ChannelStateRecovery {
   const std::vector<ChannelStateHandle>& handlesOf(ChannelStateKind kind) const;
   std::unique_ptr<ChannelStateReader> open(ChannelStateKind kind);
   void replayOutput(ChannelStateReader& reader, const ChannelStateEntry& entry);
+  BufferBuilder builderFor(ResultPartition& partition, int32_t subpartition);
   void readAhead();
   RecoveredInput placeInput(const ChannelStateEntry& entry, Buffer buffer) const;
 

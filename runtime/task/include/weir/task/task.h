@@ -23,13 +23,14 @@ class TaskStateListener {
 class TaskNetwork {
  public:
   virtual ~TaskNetwork() = default;
-  /// Gives partitions and gates their buffers; may wait. Throws where there are too few buffers.
+  /// Gives the partitions their pools and makes them known. Throws where there are too few buffers. Does not wait: who holds those that
+  /// this task requires may have to read what it recovers first.
   virtual void setUp(TaskEnvironment& environment, ExecutionContext& context) = 0;
-  /// Connects the gates to the partitions that they read; may wait for these to appear. Throws where one does not.
-  virtual void requestPartitions(InputGate& gate, ExecutionContext& context) = 0;
-  /// Just before the first record: waits until the outputs are sure to get the buffers that they require. Not earlier: who holds them may
-  /// have to see this task's consumers run first. Throws where they do not come.
+  /// When state and in-flight data are back: waits until inputs and outputs are sure to get the buffers that they require, and gives the
+  /// gates theirs. Throws where they do not come.
   virtual void awaitBuffers(TaskEnvironment& environment, ExecutionContext& context) = 0;
+  /// Then connects the gates to the partitions that they read; may wait for these to appear. Throws where one does not.
+  virtual void requestPartitions(InputGate& gate, ExecutionContext& context) = 0;
   /// Everything is given back. With a cause: consumers are told that their producer failed. Never throws.
   virtual void release(TaskEnvironment& environment, std::shared_ptr<const Throwable> cause) = 0;
 };
