@@ -152,7 +152,7 @@ std::string TaskExecutor::refusal(const Job& job, const TaskDeployment& d) const
 }
 
 std::shared_ptr<Task> TaskExecutor::makeTask(const Job& job, TaskDeployment d) {
-  auto network = std::make_unique<LocalTaskNetwork>(board_, connections_, buffers_, options_.network, clock_, world_.executor.seed());
+  auto network = std::make_unique<ShuffleTaskNetwork>(board_, connections_, buffers_, options_.network, clock_, world_.executor.seed());
   auto environment = std::make_unique<TaskEnvironment>(TaskEnvironment{.world = world_,
                                                                        .responder = *job.responder,
                                                                        .snapshotWorkers = snapshots_,

@@ -12,7 +12,7 @@
 #include "weir/jobmanager/reply.h"
 #include "weir/rpc/gateways.h"
 #include "weir/task/task.h"
-#include "weir/taskmanager/local_task_network.h"
+#include "weir/taskmanager/shuffle_task_network.h"
 #include "weir/taskmanager/output_flusher.h"
 #include "weir/taskmanager/snapshot_worker_pool.h"
 
@@ -23,7 +23,7 @@ struct TaskExecutorOptions {
   std::string location = "tm1 @ localhost (dataPort=0)";  ///< as logs print it
   int32_t networkSegments = 2048;
   uint32_t segmentSize = NetworkBufferPool::kDefaultSegmentSize;
-  LocalNetworkOptions network;
+  TaskNetworkOptions network;
   int snapshotWorkers = 4;
   Millis cancellationInterval{30'000};  ///< task.cancellation.interval: how often a task that does not react is logged
   Millis cancellationTimeout{180'000};  ///< task.cancellation.timeout: after that the TaskManager ends; zero: never

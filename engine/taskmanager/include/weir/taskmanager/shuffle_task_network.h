@@ -10,7 +10,7 @@
 namespace weir {
 
 /// Network settings of a TaskManager that its channels need.
-struct LocalNetworkOptions {
+struct TaskNetworkOptions {
   NetworkBufferSettings buffers;          ///< taskmanager.network.memory.*
   Millis requestBackoffInitial{100};      ///< taskmanager.network.request-backoff.initial
   Millis requestBackoffMax{10'000};       ///< taskmanager.network.request-backoff.max
@@ -23,15 +23,15 @@ struct LocalNetworkOptions {
 /// where the producer runs in the same TaskManager, over a connection where it does not.
 ///
 /// Flink: NettyShuffleEnvironment, as far as one task sees it. Threads: the task's actor; reserve before it begins.
-class LocalTaskNetwork final : public TaskNetwork {
+class ShuffleTaskNetwork final : public TaskNetwork {
  public:
   /// `seed`: of the ids of remote channels.
-  LocalTaskNetwork(std::shared_ptr<PartitionBoard> board, std::shared_ptr<ConnectionManager> connections,
-                   std::shared_ptr<NetworkBufferPool> buffers, LocalNetworkOptions options, const Clock& clock, uint64_t seed)
+  ShuffleTaskNetwork(std::shared_ptr<PartitionBoard> board, std::shared_ptr<ConnectionManager> connections,
+                   std::shared_ptr<NetworkBufferPool> buffers, TaskNetworkOptions options, const Clock& clock, uint64_t seed)
       : board_(std::move(board)), connections_(std::move(connections)), buffers_(std::move(buffers)), options_(options), clock_(clock),
         seed_(seed) {}
 
-  ~LocalTaskNetwork() override;
+  ~ShuffleTaskNetwork() override;
 
   /// Makes the pools, when the task is deployed: before another one that is deployed later can use up what they require. setUp tells
   /// where that failed.
@@ -60,7 +60,7 @@ class LocalTaskNetwork final : public TaskNetwork {
   const std::shared_ptr<PartitionBoard> board_;
   const std::shared_ptr<ConnectionManager> connections_;
   const std::shared_ptr<NetworkBufferPool> buffers_;
-  const LocalNetworkOptions options_;
+  const TaskNetworkOptions options_;
   const Clock& clock_;
   const uint64_t seed_;
   std::vector<RemoteChannels> remote_;                   ///< by gate

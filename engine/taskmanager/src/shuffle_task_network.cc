@@ -1,4 +1,4 @@
-#include "weir/taskmanager/local_task_network.h"
+#include "weir/taskmanager/shuffle_task_network.h"
 
 #include "weir/exchange/local_input_channel.h"
 
@@ -9,9 +9,9 @@ namespace {
 
 }  // namespace
 
-LocalTaskNetwork::~LocalTaskNetwork() { dropPools(); }
+ShuffleTaskNetwork::~ShuffleTaskNetwork() { dropPools(); }
 
-void LocalTaskNetwork::dropPools() {
+void ShuffleTaskNetwork::dropPools() {
   for (const auto& pool : pools_)
     if (pool) pool->lazyDestroy();
   pools_.clear();
@@ -21,13 +21,13 @@ void LocalTaskNetwork::dropPools() {
   }
 }
 
-Result<void> LocalTaskNetwork::makePool(const LocalBufferPoolOptions& options) {
+Result<void> ShuffleTaskNetwork::makePool(const LocalBufferPoolOptions& options) {
   WEIR_ASSIGN(auto pool, buffers_->createBufferPool(options));
   pools_.push_back(std::move(pool));
   return {};
 }
 
-void LocalTaskNetwork::reserve(const TaskEnvironment& environment) {
+void ShuffleTaskNetwork::reserve(const TaskEnvironment& environment) {
   reserved_ = [&]() -> Result<void> {
     for (const auto& partition : environment.partitions)
       WEIR_TRY(makePool(LocalBufferPoolOptions::forResultPartition(partition->subpartitionCount(), options_.buffers)));
@@ -39,7 +39,7 @@ void LocalTaskNetwork::reserve(const TaskEnvironment& environment) {
   }();
 }
 
-Result<void> LocalTaskNetwork::makeExclusivePool(RemoteChannels& remote) {
+Result<void> ShuffleTaskNetwork::makeExclusivePool(RemoteChannels& remote) {
   const int32_t exclusive = static_cast<int32_t>(remote.channels.size()) * options_.buffers.buffersPerChannel;
   if (exclusive == 0) return {};
   // A pool that requires exactly these: so they are set aside like everything else that the task requires.
@@ -47,7 +47,7 @@ Result<void> LocalTaskNetwork::makeExclusivePool(RemoteChannels& remote) {
   return {};
 }
 
-void LocalTaskNetwork::setUp(TaskEnvironment& environment, ExecutionContext& context) {
+void ShuffleTaskNetwork::setUp(TaskEnvironment& environment, ExecutionContext& context) {
   if (reserved_.has_error()) throwIo(reserved_.error());
   auto pool = pools_.begin();
   for (const auto& partition : environment.partitions) {
@@ -57,13 +57,13 @@ void LocalTaskNetwork::setUp(TaskEnvironment& environment, ExecutionContext& con
   pools_.erase(pools_.begin(), pool);
 }
 
-void LocalTaskNetwork::setUpRemote(RemoteChannels& remote, const std::shared_ptr<LocalBufferPool>& floating, ExecutionContext& context) {
+void ShuffleTaskNetwork::setUpRemote(RemoteChannels& remote, const std::shared_ptr<LocalBufferPool>& floating, ExecutionContext& context) {
   if (remote.exclusive)
     if (const auto secured = remote.exclusive->awaitSecured(context); secured.has_error()) throwIo(secured.error());
   for (RemoteInputChannel* channel : remote.channels) channel->setup(remote.exclusive, options_.buffers.buffersPerChannel, floating);
 }
 
-void LocalTaskNetwork::awaitBuffers(TaskEnvironment& environment, ExecutionContext& context) {
+void ShuffleTaskNetwork::awaitBuffers(TaskEnvironment& environment, ExecutionContext& context) {
   auto pool = pools_.begin();
   for (const auto& gate : environment.gates) {
     const std::shared_ptr<LocalBufferPool> floating = std::move(*pool++);
@@ -74,7 +74,7 @@ void LocalTaskNetwork::awaitBuffers(TaskEnvironment& environment, ExecutionConte
     if (const auto secured = partition->pool().awaitSecured(context); secured.has_error()) throwIo(secured.error());
 }
 
-void LocalTaskNetwork::requestPartitions(InputGate& gate, ExecutionContext& context) {
+void ShuffleTaskNetwork::requestPartitions(InputGate& gate, ExecutionContext& context) {
   std::vector<ResultPartitionID> partitions;
   partitions.reserve(gate.numberOfChannels());
   for (int32_t i = 0; i < gate.numberOfChannels(); ++i)
@@ -86,7 +86,7 @@ void LocalTaskNetwork::requestPartitions(InputGate& gate, ExecutionContext& cont
   }
 }
 
-void LocalTaskNetwork::release(TaskEnvironment& environment, std::shared_ptr<const Throwable> cause) {
+void ShuffleTaskNetwork::release(TaskEnvironment& environment, std::shared_ptr<const Throwable> cause) {
   for (const auto& partition : environment.partitions) {
     // A finished partition stays until it is read to its end.
     if (cause) {
@@ -99,7 +99,7 @@ void LocalTaskNetwork::release(TaskEnvironment& environment, std::shared_ptr<con
   dropPools();
 }
 
-std::vector<std::shared_ptr<ResultPartition>> LocalTaskNetwork::partitionsOf(const TaskDeployment& deployment,
+std::vector<std::shared_ptr<ResultPartition>> ShuffleTaskNetwork::partitionsOf(const TaskDeployment& deployment,
                                                                              const std::string& taskName) const {
   std::vector<std::shared_ptr<ResultPartition>> partitions;
   for (const ResultPartitionDeployment& output : deployment.outputs) {
@@ -117,7 +117,7 @@ std::vector<std::shared_ptr<ResultPartition>> LocalTaskNetwork::partitionsOf(con
   return partitions;
 }
 
-std::vector<std::unique_ptr<SingleInputGate>> LocalTaskNetwork::gatesOf(const TaskDeployment& deployment,
+std::vector<std::unique_ptr<SingleInputGate>> ShuffleTaskNetwork::gatesOf(const TaskDeployment& deployment,
                                                                         const std::string& taskName,
                                                                         const std::shared_ptr<ChannelStateWriter>& writer) {
   std::vector<std::unique_ptr<SingleInputGate>> gates;
@@ -145,7 +145,7 @@ std::vector<std::unique_ptr<SingleInputGate>> LocalTaskNetwork::gatesOf(const Ta
   return gates;
 }
 
-std::unique_ptr<InputChannel> LocalTaskNetwork::makeChannel(InputChannelDescriptor descriptor, const std::string& producer, Random& ids,
+std::unique_ptr<InputChannel> ShuffleTaskNetwork::makeChannel(InputChannelDescriptor descriptor, const std::string& producer, Random& ids,
                                                             const std::shared_ptr<ChannelStateWriter>& writer) {
   if (producer == connections_->self()) return std::make_unique<LocalInputChannel>(std::move(descriptor), board_->manager(), writer.get());
   const auto gate = static_cast<size_t>(descriptor.info.gate);
