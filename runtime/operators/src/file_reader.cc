@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "nearest.h"
+#include "weir/operators/nearest.h"
 #include "weir/record/utf8.h"
 
 namespace weir {

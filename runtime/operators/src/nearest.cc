@@ -1,4 +1,4 @@
-#include "nearest.h"
+#include "weir/operators/nearest.h"
 
 #include <algorithm>
 #include <cctype>

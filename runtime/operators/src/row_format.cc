@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "nearest.h"
+#include "weir/operators/nearest.h"
 #include "weir/record/utf8.h"
 
 namespace weir {
