@@ -17,6 +17,7 @@
 #include "weir/cli/keygroup_command.h"
 #include "weir/cli/run_command.h"
 #include "weir/cli/salts_command.h"
+#include "weir/cli/scenario_job.h"
 #include "weir/cli/trace_command.h"
 #include "weir/config/configuration_loader.h"
 #include "weir/exchange/key_groups.h"
@@ -39,12 +40,14 @@ struct ConfigurationFlags {
         ->allow_extra_args(false);
     command.add_option("--config-dir", directory, "Folder with config.yaml (or flink-conf.yaml).")->type_name("DIR");
   }
-  Result<Configuration> load() const {
+  /// `ofJob`: what a job file sets, above the folder and below -D.
+  Result<Configuration> load(const Configuration& ofJob = {}) const {
     Configuration configuration;
     if (!directory.empty()) {
       RealFileSystem files;
       WEIR_ASSIGN(configuration, loadConfiguration(files, directory));
     }
+    configuration.addAll(ofJob);
     for (const std::string& setting : dynamic) WEIR_TRY(configuration.setDynamic(setting));
     WEIR_TRY(configuration.validate());
     return configuration;
@@ -167,12 +170,14 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
   run.dataDirectory = dataDirectory;
   ConfigurationFlags runConfiguration;
   std::string rate, output = "text";
-  CLI::App* runCommand = app.add_subcommand("run", "Run a built-in job in this process.")->group("reproduce");
+  CLI::App* runCommand = app.add_subcommand("run", "Run a built-in job or a job file in this process.")->group("reproduce");
   runCommand->footer(
-      "Example: weir run flights-delays --rate 60000 --kill by-engine:1@50% --compare -D execution.checkpointing.interval=500ms\n"
+      "Examples:\n"
+      "  weir run flights-delays --rate 60000 --kill by-engine:1@50% --compare -D execution.checkpointing.interval=500ms\n"
+      "  weir run examples/scenarios/flights-by-origin.yaml          a job file: docs/scenario-file.md\n"
       "Ctrl-C cancels the job; once more quits at once.\n" +
       listOf(examples) + kExitCodes);
-  runCommand->add_option("JOB", run.example, "Name of the job.")->type_name("")->required();
+  runCommand->add_option("JOB", run.example, "Name of a built-in job, or a job file (.yaml).")->type_name("")->required();
   runCommand
       ->add_option("--executor", run.executor, "threads (a thread per task), pool (fibers on few threads) or simulated (virtual time).")
       ->type_name("NAME");
@@ -292,11 +297,20 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
 
   if (runCommand->parsed()) {
     run.json = output == "json";
+    if (isJobFile(run.example)) {
+      RealFileSystem files;
+      auto file = ScenarioFile::read(files, run.example);
+      if (file.has_error()) return usageError(file.error().message);
+      auto configuration = runConfiguration.load(file->config);
+      if (configuration.has_error()) return usageError(configuration.error().message);
+      for (const std::string& note : file->notes) std::cerr << "weir: " << note << '\n';
+      return runExample(scenarioJob(*file), run, *configuration);
+    }
     auto configuration = runConfiguration.load();
     if (configuration.has_error()) return usageError(configuration.error().message);
     for (const Example& example : examples)
       if (example.name == run.example) return runExample(example, run, *configuration);
-    return usageError("there is no built-in job '" + run.example + "'; there is " + namesOf(examples));
+    return usageError("there is no built-in job '" + run.example + "'; there is " + namesOf(examples) + ", and a job file ends with .yaml");
   }
   if (configCommand->parsed()) {
     config.json = output == "json";

@@ -62,7 +62,7 @@ void printSummary(std::ostream& out, const JobSnapshot& snapshot, const JobResul
 }
 
 void printJsonReport(std::ostream& out, const JobSnapshot& snapshot, const JobResult& result, bool compared,
-                     const Result<void>& comparison) {
+                     const Result<void>& comparison, const std::string& results) {
   nlohmann::ordered_json report;
   report["version"] = 1;
   report["job"] = {{"id", snapshot.job.toString()},
@@ -89,6 +89,7 @@ void printJsonReport(std::ostream& out, const JobSnapshot& snapshot, const JobRe
                          {"state-size", c->stateSize},
                          {"path", c->externalPath}});
   }
+  if (!results.empty()) report["results"] = nlohmann::ordered_json::parse(results);
   if (compared) {
     report["oracle"]["equal"] = comparison.has_value();
     if (comparison.has_error()) report["oracle"]["difference"] = comparison.error().message;

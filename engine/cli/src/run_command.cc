@@ -33,14 +33,18 @@ class Client {
 
   ExitCode run(ExecutionContext& context) {
     StreamExecutionEnvironment env(configuration_);
-    auto built = example_.build(env, {world_.fileSystem, options_.dataDirectory, options_.recordsPerSecond});
-    if (built.has_error() && !world_.fileSystem.isDirectory(options_.dataDirectory))
+    auto built = example_.build(env, {world_.fileSystem, options_.dataDirectory, options_.recordsPerSecond, options_.json});
+    if (built.has_error() && !example_.isFile && !world_.fileSystem.isDirectory(options_.dataDirectory))
       return fail(kExitUsage, fmt::format("--data: there is no folder {}; give the one that holds the example data (examples/data)",
                                           options_.dataDirectory));
     if (built.has_error()) return fail(kExitUsage, built.error().message);
     auto graph = env.getJobGraph(example_.name);
     if (graph.has_error()) return fail(kExitUsage, graph.error().message);
     if (auto known = checkKills(**graph); known.has_error()) return fail(kExitUsage, known.error().message);
+    if (!kills_.empty() && (*built)->inputRecords() == 0)
+      return fail(kExitUsage, "--kill takes a share of the input, and how many records this job reads is not known before it ends");
+    if (options_.compare && example_.isFile)
+      return fail(kExitUsage, "--compare: a job file has no oracle; weir validate compares its forms");
     auto cluster = MiniCluster::start(world_, configuration_, slotsNeeded(**graph));
     if (cluster.has_error()) return fail(kExitUsage, cluster.error().message);
     auto master = (*cluster)->submit(*graph, configuration_);
@@ -120,8 +124,9 @@ class Client {
     const double rate = elapsed > lastElapsed_ ? static_cast<double>(read - lastRead_) / (elapsed - lastElapsed_) : 0;
     const int64_t completed = snapshot.checkpoints ? snapshot.checkpoints->counts.completed : 0;
     const int64_t failed = snapshot.checkpoints ? snapshot.checkpoints->counts.failed - snapshot.checkpoints->counts.notTriggered : 0;
-    progress_.show(fmt::format("{}  {:5.1f} s  {} of {} records  {:>9} records/s  checkpoints {} completed, {} failed  restarts {}",
-                               toString(snapshot.status), elapsed, withThousands(read), withThousands(total),
+    const std::string of = total > 0 ? " of " + withThousands(total) : "";
+    progress_.show(fmt::format("{}  {:5.1f} s  {}{} records  {:>9} records/s  checkpoints {} completed, {} failed  restarts {}",
+                               toString(snapshot.status), elapsed, withThousands(read), of,
                                withThousands(static_cast<int64_t>(std::max(0.0, rate))), completed, failed, snapshot.restarts),
                    elapsed);
     lastRead_ = read;
@@ -147,7 +152,12 @@ class Client {
     Result<void> compared;
     if (finished && options_.compare) compared = example.compareWithOracle();
     if (options_.json) {
-      printJsonReport(std::cout, snapshot, result, options_.compare && finished, compared);
+      printJsonReport(std::cout, snapshot, result, options_.compare && finished, compared, finished ? example.jsonResults() : "");
+    } else if (example.printsItself()) {
+      std::cout.flush();
+      if (!options_.quiet) printCheckpoints(std::cerr, snapshot, wantsColour(STDERR_FILENO));
+      if (finished) example.printResults(std::cerr, wantsColour(STDERR_FILENO));
+      if (!options_.quiet) printSummary(std::cerr, snapshot, result, wantsColour(STDERR_FILENO));
     } else {
       if (finished) {
         example.printResults(std::cout, colour);

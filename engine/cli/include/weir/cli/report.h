@@ -10,8 +10,8 @@ namespace weir {
 void printCheckpoints(std::ostream& out, const JobSnapshot& snapshot, bool colour);
 /// How the job ended, in a few lines.
 void printSummary(std::ostream& out, const JobSnapshot& snapshot, const JobResult& result, bool colour);
-/// The same as one JSON object. `compared`: the outcome is that of a comparison with an oracle.
+/// The same as one JSON object. `compared`: the outcome is that of a comparison with an oracle. `results`: a JSON object, or empty.
 void printJsonReport(std::ostream& out, const JobSnapshot& snapshot, const JobResult& result, bool compared,
-                     const Result<void>& comparison);
+                     const Result<void>& comparison, const std::string& results = "");
 
 }  // namespace weir
