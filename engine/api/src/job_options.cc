@@ -4,6 +4,8 @@
 #include "weir/channel/channel_state_reader.h"
 #include "weir/checkpoint/checkpoint_files.h"
 #include "weir/config/checkpointing_options.h"
+#include "weir/config/execution_options.h"
+#include "weir/config/metric_options.h"
 #include "weir/config/rest_options.h"
 #include "weir/config/restart_options.h"
 #include "weir/config/weir_options.h"
@@ -102,6 +104,27 @@ Result<RestartStrategyOptions> readRestartStrategy(const Configuration& c, bool 
   return options;
 }
 
+LatencyPer latencyPerOf(LatencyGranularity granularity) {
+  switch (granularity) {
+    case LatencyGranularity::kSingle: return LatencyPer::kSingle;
+    case LatencyGranularity::kSubtask: return LatencyPer::kSubtask;
+    case LatencyGranularity::kOperator: break;
+  }
+  return LatencyPer::kOperator;
+}
+
+Result<void> readTime(const Configuration& c, TaskSettings& settings) {
+  WEIR_ASSIGN(settings.interruptibleTimers, c.get(kInterruptibleTimers));
+  WEIR_ASSIGN(const Duration watermarks, c.get(kAutoWatermarkInterval));
+  settings.autoWatermarkInterval = watermarks.toMillis();
+  WEIR_ASSIGN(const Duration latency, c.get(kLatencyInterval));
+  settings.latency.interval = latency.toMillis();
+  WEIR_ASSIGN(const LatencyGranularity granularity, c.get(kLatencyGranularity));
+  settings.latency.per = latencyPerOf(granularity);
+  WEIR_ASSIGN(settings.latency.historySize, c.get(kLatencyHistorySize));
+  return {};
+}
+
 }  // namespace
 
 Result<JobOptions> JobOptions::from(const Configuration& c) {
@@ -110,6 +133,7 @@ Result<JobOptions> JobOptions::from(const Configuration& c) {
   WEIR_ASSIGN(options.scheduler.restart, readRestartStrategy(c, options.checkpointing.isPeriodic()));
   options.taskSettings = {options.checkpointing.isPeriodic(), options.checkpointing.exactlyOnce,
                           options.checkpointing.checkpointsAfterTasksFinish, options.checkpointing.maxConcurrentCheckpoints};
+  WEIR_TRY(readTime(c, options.taskSettings));
   WEIR_ASSIGN(options.allowNonRestoredState, c.get(kIgnoreUnclaimedState));
   WEIR_ASSIGN(options.maxSubtasksPerChannelStateFile, c.get(kMaxSubtasksPerChannelStateFile));
   WEIR_ASSIGN(options.independentChannelStateAcks, c.get(kIndependentChannelStateAcks));

@@ -47,6 +47,8 @@ void StreamOperator::processControl(int input, const ControlElement& element) {
     if (merged_) apply(merged_->updateStatus(input, *status));
     else processWatermarkStatus(*status);
   } else {
+    if (const auto* marker = std::get_if<LatencyMarker>(&element))
+      metrics().latency.report(*marker, processingTime().currentProcessingTime(), environment().settings.latency);
     emitControl(element);
   }
 }

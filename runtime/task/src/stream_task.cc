@@ -67,10 +67,19 @@ void StreamTask::scheduleDebloating() {
   }, Deadline::Kind::kHousekeeping);
 }
 
+void StreamTask::scheduleLatencyMarker(int64_t at) {
+  processingTime_.registerTimer(at, [this](int64_t) {
+    static_cast<SourceOperatorBase&>(chain_.head()).emitLatencyMarker();
+    scheduleLatencyMarker(processingTime_.currentProcessingTime() + environment_.settings.latency.interval.count());
+  }, Deadline::Kind::kHousekeeping);
+}
+
 void StreamTask::invoke() {
   times_.start(context_.clock());
   context_.setWaitObserver(&times_);
   if (input_ && environment_.debloatPeriod) scheduleDebloating();
+  const bool measures = environment_.settings.latency.interval > Millis::zero();
+  if (!input_ && measures && !chain_.isFinishedOnRestore()) scheduleLatencyMarker(processingTime_.currentProcessingTime());
   while (!endOfInput_) {
     handleEvents();
     if (!outputsAvailable()) {

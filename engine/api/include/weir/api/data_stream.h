@@ -14,6 +14,7 @@
 #include "weir/operators/sinks.h"
 #include "weir/operators/source.h"
 #include "weir/operators/stateless.h"
+#include "weir/operators/watermarks.h"
 
 namespace weir {
 
@@ -119,6 +120,14 @@ class DataStream : public OperatorSettings<DataStream<T>> {
   DataStream<Out> process(F f) {
     return transform<Out>("Process", Batching::kOneByOne,
                           [f](OperatorSetup setup) { return std::make_unique<ProcessOperator<T, Out, F>>(std::move(setup), f); });
+  }
+  /// From here on records have the timestamps of the strategy, and the stream its watermarks.
+  template <class Generator, class Assigner>
+  DataStream<T> assignTimestampsAndWatermarks(WatermarkStrategyOf<Generator, Assigner> strategy) {
+    const Batching batching = requires { Generator::kBuiltIn; } ? Batching::kBatches : Batching::kOneByOne;
+    return transform<T>("Timestamps/Watermarks", batching, [strategy](OperatorSetup setup) {
+      return std::make_unique<TimestampsAndWatermarksOperator<T, Generator, Assigner>>(std::move(setup), strategy);
+    });
   }
   /// f(const T&), or an object with invoke(const T&).
   template <class F>

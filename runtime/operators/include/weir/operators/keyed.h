@@ -131,29 +131,79 @@ class KeyedRuntimeContext : public RuntimeContext {
   KeyedStateBackend<K>& backend_;
 };
 
-/// Adds the current key. Flink: KeyedProcessFunction.Context.
+/// Time, and the timers of the current key. Flink: TimerService.
+template <class K>
+class TimerService {
+ public:
+  explicit TimerService(InternalTimerService<K, VoidNamespace>& timers) : timers_(timers) {}
+  int64_t currentProcessingTime() const { return timers_.currentProcessingTime(); }
+  /// Long.MIN_VALUE before the first one, also after a restore.
+  int64_t currentWatermark() const { return timers_.currentWatermark(); }
+  /// Setting one twice is setting it once.
+  void registerEventTimeTimer(int64_t time) { timers_.registerEventTimeTimer({}, time); }
+  void registerProcessingTimeTimer(int64_t time) { timers_.registerProcessingTimeTimer({}, time); }
+  /// Fine where there is none.
+  void deleteEventTimeTimer(int64_t time) { timers_.deleteEventTimeTimer({}, time); }
+  void deleteProcessingTimeTimer(int64_t time) { timers_.deleteProcessingTimeTimer({}, time); }
+
+ private:
+  InternalTimerService<K, VoidNamespace>& timers_;
+};
+
+/// Adds the current key and its timers. Flink: KeyedProcessFunction.Context.
 template <class K>
 class KeyedProcessContext : public ProcessContext {
  public:
   const K& currentKey() const { return backend_->currentKey(); }
-  void setBackend(KeyedStateBackend<K>& backend) { backend_ = &backend; }
+  TimerService<K>& timerService() { return *timers_; }
+
+  /// By the operator, not by user code.
+  void setBackend(KeyedStateBackend<K>& backend, TimerService<K>& timers) {
+    backend_ = &backend;
+    timers_ = &timers;
+  }
 
  private:
   KeyedStateBackend<K>* backend_ = nullptr;
+  TimerService<K>* timers_ = nullptr;
 };
 
-/// What the two keyed process operators share: the backend, and open() with state. `Base` is their operator class.
-template <class Base, class K, class F>
-class KeyedFunctionOperator : public FunctionOperator<Base, F> {
+/// Flink: TimeDomain.
+enum class TimeDomain { kEventTime, kProcessingTime };
+
+/// What onTimer gets: its timestamp() is that of the timer. Flink: KeyedProcessFunction.OnTimerContext.
+template <class K>
+class OnTimerContext : public KeyedProcessContext<K> {
+ public:
+  TimeDomain timeDomain() const { return domain_; }
+  void setTimeDomain(TimeDomain domain) { domain_ = domain; }
+
+ private:
+  TimeDomain domain_ = TimeDomain::kEventTime;
+};
+
+/// What the two keyed process operators share: the backend, open() with state, and timers, which call
+/// `f.onTimer(int64_t timestamp, OnTimerContext<K>&, Collector<Out>&)` where the function has it. What it emits has the time of the timer,
+/// or none where that was one of processing time. `Base` is their operator class.
+template <class Base, class K, class Out, class F>
+class KeyedFunctionOperator : public FunctionOperator<Base, F>, private Triggerable<K, VoidNamespace> {
  public:
   KeyedFunctionOperator(OperatorSetup setup, F function, KeyedStateBackendFactory<K> backend)
-      : FunctionOperator<Base, F>(std::move(setup), std::move(function)), backendFactory_(std::move(backend)) {}
+      : FunctionOperator<Base, F>(std::move(setup), std::move(function)),
+        backendFactory_(std::move(backend)),
+        counted_(this->template output<Out>(), this->metrics()),
+        collector_(counted_) {}
 
   void open() override {
     if constexpr (requires(F& f, KeyedRuntimeContext<K>& c) { f.open(c); }) {
       KeyedRuntimeContext<K> runtime(this->environment(), this->context(), *backend_);
       this->function_.open(runtime);
     }
+    timers_.emplace(this->internalTimerService("user-timers", *backend_, static_cast<Triggerable<K, VoidNamespace>&>(*this)));
+    for (ProcessContext* context : {static_cast<ProcessContext*>(&processContext_), static_cast<ProcessContext*>(&timerContext_)})
+      context->bind(this->context(), this->sideOutputs(), this->environment().processingTime);
+    processContext_.setBackend(*backend_, *timers_);
+    timerContext_.setBackend(*backend_, *timers_);
   }
 
  protected:
@@ -162,92 +212,92 @@ class KeyedFunctionOperator : public FunctionOperator<Base, F> {
     backend_ = backend.get();
     return backend;
   }
+  /// In front of each record.
+  template <class In>
+  void begin(const StreamRecord<In>& record, const K& key) {
+    backend_->setCurrentKey(key);
+    collector_.setTimestampOf(record);
+    processContext_.set(record);
+  }
 
   KeyedStateBackend<K>* backend_ = nullptr;  ///< owned by StreamOperator
 
  private:
+  void onEventTime(const InternalTimer<K, VoidNamespace>& timer) override {
+    collector_.setTimestamp(timer.timestamp);
+    fire(timer, TimeDomain::kEventTime);
+  }
+  void onProcessingTime(const InternalTimer<K, VoidNamespace>& timer) override {
+    collector_.eraseTimestamp();
+    fire(timer, TimeDomain::kProcessingTime);
+  }
+  void fire(const InternalTimer<K, VoidNamespace>& timer, TimeDomain domain) {
+    if constexpr (requires(F& f) { f.onTimer(int64_t{0}, timerContext_, collector_); }) {
+      timerContext_.setTimestamp(timer.timestamp);
+      timerContext_.setTimeDomain(domain);
+      this->function_.onTimer(timer.timestamp, timerContext_, collector_);
+    }
+  }
+
   KeyedStateBackendFactory<K> backendFactory_;
+  CountingOutput<Out> counted_;
+  OnTimerContext<K> timerContext_;
+  std::optional<TimerService<K>> timers_;
+
+ protected:
+  Collector<Out> collector_;
+  KeyedProcessContext<K> processContext_;
 };
 
-/// `f.processElement(const In&, KeyedProcessContext<K>&, Collector<Out>&)` with state of the record's key. Flink: KeyedProcessOperator.
+/// `f.processElement(const In&, KeyedProcessContext<K>&, Collector<Out>&)` with state and timers of the record's key.
+/// Flink: KeyedProcessOperator.
 template <class In, class Out, class KeyFn, class F>
-class KeyedProcessOperator final : public KeyedFunctionOperator<OneInputOperator<In>, KeyOf<In, KeyFn>, F> {
+class KeyedProcessOperator final : public KeyedFunctionOperator<OneInputOperator<In>, KeyOf<In, KeyFn>, Out, F> {
  public:
   using Key = KeyOf<In, KeyFn>;
-  using Base = KeyedFunctionOperator<OneInputOperator<In>, Key, F>;
+  using Base = KeyedFunctionOperator<OneInputOperator<In>, Key, Out, F>;
   KeyedProcessOperator(OperatorSetup setup, KeyFn keyFn, F function, KeyedStateBackendFactory<Key> backend)
-      : Base(std::move(setup), std::move(function), std::move(backend)),
-        keyFn_(std::move(keyFn)),
-        counted_(this->template output<Out>(), this->metrics()),
-        collector_(counted_) {}
-
-  void open() override {
-    processContext_.bind(this->context(), this->sideOutputs());
-    processContext_.setBackend(*this->backend_);
-    Base::open();
-  }
+      : Base(std::move(setup), std::move(function), std::move(backend)), keyFn_(std::move(keyFn)) {}
 
  protected:
   void process(std::span<StreamRecord<In>> records) override {
     for (auto& record : records) {
-      this->backend_->setCurrentKey(std::invoke(keyFn_, std::as_const(record.value)));
-      collector_.setTimestampOf(record);
-      processContext_.set(record);
-      this->function_.processElement(std::as_const(record.value), processContext_, collector_);
+      this->begin(record, std::invoke(keyFn_, std::as_const(record.value)));
+      this->function_.processElement(std::as_const(record.value), this->processContext_, this->collector_);
     }
   }
 
  private:
   KeyFn keyFn_;
-  CountingOutput<Out> counted_;
-  Collector<Out> collector_;
-  KeyedProcessContext<Key> processContext_;
 };
 
-/// Two keyed streams with one key type: processElement1 and processElement2 see the same state. Flink: KeyedCoProcessOperator.
+/// Two keyed streams with one key type: processElement1 and processElement2 see the same state and timers. Flink: KeyedCoProcessOperator.
 template <class In1, class In2, class Out, class KeyFn1, class KeyFn2, class F>
-class KeyedCoProcessOperator final : public KeyedFunctionOperator<TwoInputOperator<In1, In2>, KeyOf<In1, KeyFn1>, F> {
+class KeyedCoProcessOperator final : public KeyedFunctionOperator<TwoInputOperator<In1, In2>, KeyOf<In1, KeyFn1>, Out, F> {
  public:
   using Key = KeyOf<In1, KeyFn1>;
-  using Base = KeyedFunctionOperator<TwoInputOperator<In1, In2>, Key, F>;
+  using Base = KeyedFunctionOperator<TwoInputOperator<In1, In2>, Key, Out, F>;
   static_assert(std::same_as<Key, KeyOf<In2, KeyFn2>>, "Connected keyed streams need keys of the same type");
   KeyedCoProcessOperator(OperatorSetup setup, KeyFn1 keyFn1, KeyFn2 keyFn2, F function, KeyedStateBackendFactory<Key> backend)
-      : Base(std::move(setup), std::move(function), std::move(backend)),
-        keyFn1_(std::move(keyFn1)),
-        keyFn2_(std::move(keyFn2)),
-        counted_(this->template output<Out>(), this->metrics()),
-        collector_(counted_) {}
-
-  void open() override {
-    processContext_.bind(this->context(), this->sideOutputs());
-    processContext_.setBackend(*this->backend_);
-    Base::open();
-  }
+      : Base(std::move(setup), std::move(function), std::move(backend)), keyFn1_(std::move(keyFn1)), keyFn2_(std::move(keyFn2)) {}
 
  protected:
   void processFirst(std::span<StreamRecord<In1>> records) override {
     for (auto& record : records) {
-      this->backend_->setCurrentKey(std::invoke(keyFn1_, std::as_const(record.value)));
-      collector_.setTimestampOf(record);
-      processContext_.set(record);
-      this->function_.processElement1(std::as_const(record.value), processContext_, collector_);
+      this->begin(record, std::invoke(keyFn1_, std::as_const(record.value)));
+      this->function_.processElement1(std::as_const(record.value), this->processContext_, this->collector_);
     }
   }
   void processSecond(std::span<StreamRecord<In2>> records) override {
     for (auto& record : records) {
-      this->backend_->setCurrentKey(std::invoke(keyFn2_, std::as_const(record.value)));
-      collector_.setTimestampOf(record);
-      processContext_.set(record);
-      this->function_.processElement2(std::as_const(record.value), processContext_, collector_);
+      this->begin(record, std::invoke(keyFn2_, std::as_const(record.value)));
+      this->function_.processElement2(std::as_const(record.value), this->processContext_, this->collector_);
     }
   }
 
  private:
   KeyFn1 keyFn1_;
   KeyFn2 keyFn2_;
-  CountingOutput<Out> counted_;
-  Collector<Out> collector_;
-  KeyedProcessContext<Key> processContext_;
 };
 
 }  // namespace weir

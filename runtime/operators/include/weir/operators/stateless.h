@@ -118,7 +118,7 @@ class ProcessContext {
   virtual ~ProcessContext() = default;
   bool hasTimestamp() const { return hasTimestamp_; }
   int64_t timestamp() const { return timestamp_; }
-  int64_t currentProcessingTime() const { return execution_->clock().epochMillis(); }
+  int64_t currentProcessingTime() const { return time_ ? time_->currentProcessingTime() : execution_->clock().epochMillis(); }
   ExecutionContext& execution() { return *execution_; }
   /// Emits to a side output; dropped where nobody reads it.
   template <class T>
@@ -132,9 +132,14 @@ class ProcessContext {
   }
 
   /// By the operator, not by user code.
-  void bind(ExecutionContext& execution, const std::map<std::string, OutputBase*>& sides) {
+  void bind(ExecutionContext& execution, const std::map<std::string, OutputBase*>& sides, const ProcessingTimeService* time = nullptr) {
     execution_ = &execution;
     sides_ = &sides;
+    time_ = time;
+  }
+  void setTimestamp(int64_t timestamp) {
+    timestamp_ = timestamp;
+    hasTimestamp_ = true;
   }
   template <class T>
   void set(const StreamRecord<T>& record) {
@@ -145,6 +150,7 @@ class ProcessContext {
  private:
   ExecutionContext* execution_ = nullptr;
   const std::map<std::string, OutputBase*>* sides_ = nullptr;
+  const ProcessingTimeService* time_ = nullptr;  ///< null: the executor's clock
   int64_t timestamp_ = kNoTimestamp;
   bool hasTimestamp_ = false;
 };
@@ -157,7 +163,7 @@ class ProcessOperator final : public FunctionOperator<OneInputOperator<In>, F> {
       : FunctionOperator<OneInputOperator<In>, F>(std::move(setup), std::move(function)),
         counted_(this->template output<Out>(), this->metrics()),
         collector_(counted_) {
-    processContext_.bind(this->context(), this->sideOutputs());
+    processContext_.bind(this->context(), this->sideOutputs(), this->environment().processingTime);
   }
 
  protected:
@@ -186,7 +192,7 @@ class CoProcessOperator final : public FunctionOperator<TwoInputOperator<In1, In
       : FunctionOperator<TwoInputOperator<In1, In2>, F>(std::move(setup), std::move(function)),
         counted_(this->template output<Out>(), this->metrics()),
         collector_(counted_) {
-    processContext_.bind(this->context(), this->sideOutputs());
+    processContext_.bind(this->context(), this->sideOutputs(), this->environment().processingTime);
   }
 
  protected:

@@ -39,6 +39,11 @@ class Collector {
     StreamRecord<T> record(std::move(value), timestamp);
     output_.collect({&record, 1});
   }
+  void setTimestamp(int64_t timestamp) {
+    record_.timestamp = timestamp;
+    record_.hasTimestamp = true;
+  }
+  void eraseTimestamp() { record_.hasTimestamp = false; }
   template <class In>
   void setTimestampOf(const StreamRecord<In>& record) {
     record_.timestamp = record.timestamp;

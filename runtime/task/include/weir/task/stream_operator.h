@@ -243,6 +243,8 @@ class SourceOperatorBase : public StreamOperator {
   OutputBase& input(int) override;  // a source has none
   /// Emits at most `limit` records and says what comes next. Never waits.
   virtual SourceStatus emitNext(size_t limit) = 0;
+  /// A marker with the time of now, on its way to the sinks.
+  void emitLatencyMarker() { emitControl(LatencyMarker{processingTime().currentProcessingTime(), id(), environment().subtask()}); }
   /// After its last record.
   virtual void endEventTime() { emitWatermark(kMaxWatermark); }
 };

@@ -61,6 +61,7 @@ class StreamTask : private CheckpointableTask {
   void performCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options, CheckpointMetrics metrics);
   void runMails();
   void scheduleDebloating();
+  void scheduleLatencyMarker(int64_t at);
   /// What has to be done between two batches: mail, timers, barriers that overtake.
   void handleEvents();
   Deadline deadline() const { return earlierOf(timers_.deadline(), processingTime_.deadline()); }

@@ -17,6 +17,7 @@
 #include "weir/snapshot/channel_state_writer.h"
 #include "weir/snapshot/checkpoint_responder.h"
 #include "weir/snapshot/checkpoint_storage.h"
+#include "weir/task/latency_stats.h"
 #include "weir/time/internal_timer_service.h"
 #include "weir/time/processing_time_service.h"
 
@@ -38,6 +39,7 @@ struct TaskSettings {
   int maxConcurrentCheckpoints = 1;
   bool interruptibleTimers = false;  ///< a checkpoint may come between two firing timers of one watermark
   Millis autoWatermarkInterval{200};  ///< 0: no periodic watermarks
+  LatencySettings latency{};
 };
 
 /// Counters of one operator; written by the task, read by anyone.
@@ -45,6 +47,7 @@ struct OperatorMetrics {
   OperatorID id;
   std::string name;
   std::atomic<int64_t> numRecordsIn{0}, numRecordsOut{0};
+  LatencyStats latency;
 
   static void add(std::atomic<int64_t>& counter, size_t n) {  // single writer: no read-modify-write needed
     counter.store(counter.load(std::memory_order_relaxed) + static_cast<int64_t>(n), std::memory_order_relaxed);
