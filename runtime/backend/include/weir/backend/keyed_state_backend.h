@@ -129,6 +129,10 @@ class KeyedStateBackend : public AnyKeyedStateBackend {
   Result<TimerQueue<K, N>*> timerQueue(const std::string& name) {
     return timers(name, N{});
   }
+  /// A state by its stored type, for operators that know how a kind of state is stored.
+  Result<KeyedTable<K>*> storedTable(const std::string& name, StateNamespace per, std::shared_ptr<const StateType> type) {
+    return table(name, per, std::move(type));
+  }
 
  protected:
   virtual Result<TimerQueue<K, VoidNamespace>*> timers(const std::string& name, VoidNamespace) = 0;

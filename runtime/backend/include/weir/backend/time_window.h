@@ -1,22 +1,31 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <limits>
 
 #include "weir/record/serializer.h"
 
 namespace weir {
 
-/// The namespace of windowed state: event or processing time from `start` up to, not including, `end`, in milliseconds.
-/// Flink: TimeWindow.
+/// The namespace of windowed state: event or processing time from `start` up to, not including, `end`, in milliseconds. Java's arithmetic:
+/// what is too large wraps around. Flink: TimeWindow; also its GlobalWindow, as kGlobalWindow.
 struct TimeWindow {
   int64_t start = 0;
   int64_t end = 0;
 
   auto operator<=>(const TimeWindow&) const = default;
   /// The last millisecond that belongs to it: where its timer is.
-  int64_t maxTimestamp() const { return end - 1; }
+  int64_t maxTimestamp() const { return static_cast<int64_t>(static_cast<uint64_t>(end) - 1); }
+  /// Have a millisecond in common, or touch.
+  bool intersects(const TimeWindow& other) const { return start <= other.end && end >= other.start; }
+  /// The smallest window that holds both.
+  TimeWindow cover(const TimeWindow& other) const { return {std::min(start, other.start), std::max(end, other.end)}; }
 };
+
+/// The one window of windowing without time: its last millisecond is the end of all time.
+inline constexpr TimeWindow kGlobalWindow{std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::min()};
 
 template <>
 struct Serializer<TimeWindow> {

@@ -48,6 +48,8 @@ struct OperatorMetrics {
   std::string name;
   std::atomic<int64_t> numRecordsIn{0}, numRecordsOut{0};
   LatencyStats latency;
+  std::atomic<int64_t> numLateRecordsDropped{0};  ///< by windows: too late for all of theirs, and no side output takes them
+  std::atomic<int64_t> numWindowsFired{0};        ///< how often a window's contents were handed to its function; Weir's own
 
   static void add(std::atomic<int64_t>& counter, size_t n) {  // single writer: no read-modify-write needed
     counter.store(counter.load(std::memory_order_relaxed) + static_cast<int64_t>(n), std::memory_order_relaxed);
