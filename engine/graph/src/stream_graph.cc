@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <stdexcept>
 
 #include "weir/base/check.h"
 #include "weir/exchange/key_groups.h"
@@ -13,6 +14,15 @@ namespace weir {
 int32_t StreamGraph::addNode(StreamNode node) {
   nodes_.push_back(std::move(node));
   return static_cast<int32_t>(nodes_.size()) - 1;
+}
+
+StreamNode StreamGraph::takeBackLast(int32_t index) {
+  if (index + 1 != static_cast<int32_t>(nodes_.size()))
+    throw std::logic_error("operator '" + node(index).name + "' is already read by others: say how it works before it is used");
+  std::erase_if(edges_, [&](const StreamEdge& edge) { return edge.target == index; });
+  StreamNode taken = std::move(nodes_.back());
+  nodes_.pop_back();
+  return taken;
 }
 
 namespace {
@@ -77,6 +87,7 @@ class JobGraphGenerator {
   }
 
   Result<void> checkNodes() const {
+    if (!graph_.mistake_.empty()) return invalid(graph_.mistake_);
     if (graph_.nodes_.empty()) return invalid("The job has no operators: add a source and a sink before it is executed");
     std::set<std::string> uids;
     for (int32_t i = 0; i < nodeCount(); ++i) {

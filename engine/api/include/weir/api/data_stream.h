@@ -74,6 +74,8 @@ class DataStreamSink : public OperatorSettings<DataStreamSink> {
 
 template <class T, class KeyFn>
 class KeyedStream;
+template <class T, class KeyFn, class F>
+class AggregatedStream;
 template <class T1, class T2>
 class ConnectedStreams;
 
@@ -212,6 +214,7 @@ class DataStream : public OperatorSettings<DataStream<T>> {
     }
   }
   const std::shared_ptr<Program>& program() const { return this->program_; }
+  const std::vector<Origin>& origins() const { return origins_; }
 
  private:
   DataStream<T> partitioned(PartitionerKind kind) const { return partitioned(std::make_shared<UnkeyedEdge<T>>(kind)); }
@@ -266,6 +269,10 @@ class KeyedStream {
     return reduceNamed("Keyed Aggregation", Batching::kBatches,
                        [](T& all, const T& one) { std::get<position>(all) += std::get<position>(one); });
   }
+  /// The running result of an aggregate function over each key, as pairs (key, result). `twoStage` of what it returns spreads hot keys. To
+  /// be used with weir/api/aggregated_stream.h.
+  template <class F>
+  AggregatedStream<T, KeyFn, F> aggregate(F f);
   /// An object with processElement(const T&, KeyedProcessContext<K>&, Collector<Out>&) and usually open(KeyedRuntimeContext<K>&).
   template <class Out, class F>
   DataStream<Out> process(F f) {

@@ -46,6 +46,12 @@ struct StreamEdge {
 class StreamGraph {
  public:
   int32_t addNode(StreamNode node);
+  /// Takes the node that was added last out again, with its inputs, to be put together in another way. Throws where others came after it.
+  StreamNode takeBackLast(int32_t index);
+  /// A mistake of the program that was seen while it was written: toJobGraph() returns the first one.
+  void mistake(std::string sentence) {
+    if (mistake_.empty()) mistake_ = std::move(sentence);
+  }
   void addEdge(StreamEdge edge) { edges_.push_back(std::move(edge)); }
   StreamNode& node(int32_t index) { return nodes_[static_cast<size_t>(index)]; }
   const std::vector<StreamNode>& nodes() const { return nodes_; }
@@ -63,6 +69,7 @@ class StreamGraph {
   std::vector<StreamNode> nodes_;
   std::vector<StreamEdge> edges_;
   bool chainingEnabled_ = true;
+  std::string mistake_;  ///< empty: none
 };
 
 }  // namespace weir

@@ -58,7 +58,7 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
   std::vector<K> keys(const std::string& name) override {
     std::vector<K> all;
     for (auto& [key, window] : keysAndWindows(name))
-      if (all.empty() || !sameKey(all.back(), key)) all.push_back(std::move(key));
+      if (all.empty() || !sameKey<K>(all.back(), key)) all.push_back(std::move(key));
     return all;
   }
 
