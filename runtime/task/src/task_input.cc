@@ -191,8 +191,8 @@ void TaskInput::onEndOfRecovery(int channel) {
     state.recovering.reset();
   }
   Gate& gate = gates_[static_cast<size_t>(state.gate)];
-  // Its sender is a new one, which begins active, whatever the last status in flight was.
-  emit(gate.headInput, valves_[static_cast<size_t>(gate.headInput)].inputStatus(state.valveChannel, {.idle = false}));
+  // Its sender is a new one, perhaps of other splits, whatever watermark and status were in flight.
+  emit(gate.headInput, valves_[static_cast<size_t>(gate.headInput)].restart(state.valveChannel));
   if (--gate.recovering > 0) return;
   for (int c = 0; c < gate.channels; ++c) gate_->channel(gate.firstChannel + c).resumeConsumption();
 }

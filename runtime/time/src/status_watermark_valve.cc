@@ -69,6 +69,14 @@ MergedWatermark StatusWatermarkValve::inputStatus(int channel, WatermarkStatus s
   return {advanceTo(largest->watermark), status};
 }
 
+MergedWatermark StatusWatermarkValve::restart(int channel) {
+  Channel& from = channels_[static_cast<size_t>(channel)];
+  const MergedWatermark merged = inputStatus(channel, {.idle = false});
+  from.watermark = kNoTimestamp;
+  setAligned(static_cast<size_t>(channel), true);
+  return merged;
+}
+
 std::optional<int64_t> CombinedWatermarkStatus::combine() {
   int64_t smallest = kMaxWatermark, largest = kNoTimestamp;
   bool active = false, unfinished = false;

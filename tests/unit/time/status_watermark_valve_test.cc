@@ -93,6 +93,19 @@ TEST(StatusWatermarkValveTest, RealignStall) {
   EXPECT_EQ(valve.inputWatermark(0, 21), M{21}) << "event time goes on";
 }
 
+TEST(StatusWatermarkValveTest, AChannelWithANewSenderIsWaitedForAgainAndIsActive) {
+  StatusWatermarkValve valve(2);
+  valve.inputWatermark(0, 100);
+  EXPECT_EQ(valve.inputWatermark(1, 50), M{50});
+  valve.inputStatus(0, kIdle);
+  EXPECT_EQ(valve.inputStatus(1, kIdle), (M{100, kIdle}));
+  EXPECT_EQ(valve.restart(0), (M{std::nullopt, kActive}));
+  EXPECT_EQ(valve.restart(1), M{});
+  EXPECT_EQ(valve.inputWatermark(1, 200), M{}) << "the other one has none yet";
+  EXPECT_EQ(valve.inputWatermark(0, 80), M{}) << "behind what is out";
+  EXPECT_EQ(valve.inputWatermark(0, 120), M{120});
+}
+
 TEST(StatusWatermarkValveTest, MaxComesOutWithTheLastChannel) {
   StatusWatermarkValve valve(2);
   EXPECT_EQ(valve.inputWatermark(0, kMaxWatermark), M{});

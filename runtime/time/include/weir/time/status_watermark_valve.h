@@ -26,6 +26,9 @@ class StatusWatermarkValve {
 
   MergedWatermark inputWatermark(int channel, int64_t watermark);
   MergedWatermark inputStatus(int channel, WatermarkStatus status);
+  /// Another sender writes to the channel from here on, as after a recovery: it is active, has no watermark yet, and is waited for. What is
+  /// out already stays out.
+  MergedWatermark restart(int channel);
   bool isIdle() const { return active_ == 0; }
 
  private:
