@@ -9,12 +9,36 @@
 
 namespace weir {
 
+namespace detail {
+/// Stage one over a stream, at its producers or behind salts: `gather` adds the operator, given the stream of T or of Salted<T> that it
+/// reads. `global` says how parallel stage one is where it is not with the producers.
+template <class T, class KeyFn, class Gather>
+auto stageOne(const DataStream<T>& keyed, const KeyFn& keyFn, const TwoStageOptions<KeyOf<T, KeyFn>>& options, const StreamNode& global,
+              Gather gather) {
+  auto stream = keyed.partitioned(std::shared_ptr<const EdgePartitioner>());
+  const int32_t producers = stream.program()->graph.node(stream.origins().front().node).parallelism;
+  if (options.salts == 0) {
+    auto local = gather(stream);
+    local.setParallelism(producers);
+    return local;
+  }
+  auto salted = stream.template transform<Salted<T>>("Salt", Batching::kBatches, [keyFn, salting = options.salting()](OperatorSetup setup) {
+    return std::make_unique<SaltOperator<T, KeyFn>>(std::move(setup), keyFn, salting);
+  });
+  salted.setParallelism(producers);
+  auto local = gather(salted.partitioned(std::make_shared<SaltedEdge<T, KeyFn>>(keyFn)));
+  local.setParallelism(global.parallelism).setMaxParallelism(global.maxParallelism);
+  return local;
+}
+}  // namespace detail
+
 /// An aggregation in two stages. Settings of the whole go to both of them: the first is called as the aggregation is, the second has
 /// "-global" behind it; the cost of a record is the first one's. What is not named here is a setting of the second stage.
 template <class R>
 class TwoStageStream : public DataStream<R> {
  public:
-  TwoStageStream(DataStream<R> global, int32_t localNode) : DataStream<R>(std::move(global)), localNode_(localNode) {}
+  TwoStageStream(DataStream<R> global, int32_t localNode, bool localAtProducers)
+      : DataStream<R>(std::move(global)), localNode_(localNode), localAtProducers_(localAtProducers) {}
   TwoStageStream& name(const std::string& name) {
     local().name = name;
     this->node().name = name + "-global";
@@ -34,13 +58,16 @@ class TwoStageStream : public DataStream<R> {
     local().cost = RecordCost{perRecord, mode};
     return *this;
   }
+  /// Only stage one has any: what is too late.
+  template <class Side>
+  DataStream<Side> getSideOutput(const OutputTag<Side>& tag) const {
+    return DataStream<Side>(this->program_, std::vector<typename DataStream<Side>::Origin>{{localNode_, tag.id, nullptr}});
+  }
 
  private:
-  template <class T, class KeyFn, class F>
-  friend class AggregatedStream;
   StreamNode& local() { return this->program_->graph.node(localNode_); }
   int32_t localNode_;
-  bool localAtProducers_ = false;
+  bool localAtProducers_;
 };
 
 /// (key, result so far) for every record of a keyed stream; or in two stages, which is said at once:
@@ -64,36 +91,12 @@ class AggregatedStream : public DataStream<std::pair<KeyOf<T, KeyFn>, typename F
         "there is no merge(Acc&, const Acc&)); aggregate in one stage, or find a form that keeps what a merge needs");
     if (auto mistake = options.mistake(); !mistake.empty()) this->program_->graph.mistake("twoStage() of an aggregation has " + mistake);
     StreamNode global = this->program_->graph.takeBackLast(this->node_);
-    const auto stream = keyed_.stream().partitioned(std::shared_ptr<const EdgePartitioner>());
-    if (options.salts == 0) {
-      auto local = gather<T>(stream, options.flush);
-      local.setParallelism(producersOf(stream));
-      auto whole = merge(local, std::move(global));
-      whole.localAtProducers_ = true;
-      return whole;
-    }
-    auto salted = DataStream<T>(stream).template transform<Salted<T>>(
-        "Salt", Batching::kBatches, [keyFn = keyed_.keyFn(), salting = options.salting()](OperatorSetup setup) {
-          return std::make_unique<SaltOperator<T, KeyFn>>(std::move(setup), keyFn, salting);
-        });
-    salted.setParallelism(producersOf(stream));
-    auto local = gather<Salted<T>>(salted.partitioned(std::make_shared<SaltedEdge<T, KeyFn>>(keyed_.keyFn())), options.flush);
-    local.setParallelism(global.parallelism).setMaxParallelism(global.maxParallelism);
-    return merge(local, std::move(global));
-  }
-
- private:
-  using Shipped = Accumulated<K, typename F::Acc>;
-  int32_t producersOf(const DataStream<T>& stream) { return this->program_->graph.node(stream.origins().front().node).parallelism; }
-
-  template <class In>
-  DataStream<Shipped> gather(DataStream<In> from, FlushPolicy flush) {
-    return from.template transform<Shipped>(
-        "Local Aggregate", Batching::kBatches, [keyFn = keyed_.keyFn(), f = function_, flush](OperatorSetup setup) {
-          return std::make_unique<LocalAggregateOperator<In, T, KeyFn, F>>(std::move(setup), keyFn, f, flush);
-        });
-  }
-  TwoStageStream<Result> merge(const DataStream<Shipped>& local, StreamNode global) {
+    const auto local = detail::stageOne(keyed_.stream(), keyed_.keyFn(), options, global, [&]<class In>(DataStream<In> from) {
+      return from.template transform<Shipped>(
+          "Local Aggregate", Batching::kBatches, [keyFn = keyed_.keyFn(), f = function_, flush = options.flush](OperatorSetup setup) {
+            return std::make_unique<LocalAggregateOperator<In, T, KeyFn, F>>(std::move(setup), keyFn, f, flush);
+          });
+    });
     global.name = "Global Aggregate";
     global.inputType = &ElementTypeOf<Shipped>::instance();
     global.factory = makeOperatorFactory(Batching::kBatches, [f = function_](OperatorSetup setup) {
@@ -101,9 +104,11 @@ class AggregatedStream : public DataStream<std::pair<KeyOf<T, KeyFn>, typename F
     });
     const int32_t node = this->program_->graph.addNode(std::move(global));
     local.partitioned(std::make_shared<KeyedEdge<Shipped, ShippedKey<K, typename F::Acc>>>(ShippedKey<K, typename F::Acc>())).feed(node, 0);
-    return TwoStageStream<Result>(DataStream<Result>(this->program_, node), local.origins().front().node);
+    return TwoStageStream<Result>(DataStream<Result>(this->program_, node), local.origins().front().node, options.salts == 0);
   }
 
+ private:
+  using Shipped = Accumulated<K, typename F::Acc>;
   KeyedStream<T, KeyFn> keyed_;
   F function_;
 };
