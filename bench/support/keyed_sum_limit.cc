@@ -30,6 +30,9 @@ std::optional<double> keyedSumChained(uint64_t records) {
     return chained_string(records);
   });
 }
+std::optional<double> fixedSumOfTwoThreads(uint64_t records, uint64_t keys) {
+  return unpinnedAfter([&] { return fixed<true, false>(records, keys); });
+}
 
 }  // namespace weir::bench
 
@@ -39,6 +42,7 @@ namespace weir::bench {
 
 std::optional<double> keyedSumOfTwoThreads(uint64_t) { return std::nullopt; }
 std::optional<double> keyedSumChained(uint64_t) { return std::nullopt; }
+std::optional<double> fixedSumOfTwoThreads(uint64_t, uint64_t) { return std::nullopt; }
 
 }  // namespace weir::bench
 

@@ -10,5 +10,7 @@ namespace weir::bench {
 std::optional<double> keyedSumOfTwoThreads(uint64_t records);
 /// Lookup and sum in one thread, nothing serialized.
 std::optional<double> keyedSumChained(uint64_t records);
+/// Two threads again, with fixed records of a number and a number, 16 bytes, and a hash map of `keys`.
+std::optional<double> fixedSumOfTwoThreads(uint64_t records, uint64_t keys);
 
 }  // namespace weir::bench

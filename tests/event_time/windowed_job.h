@@ -12,7 +12,8 @@
 
 namespace weir {
 
-/// A sum per key and 100 ms of event time, kept by hand: the window's timer emits it. What timers are for, without the window operator.
+/// A sum per key and 100 ms of event time, kept by hand: the window's timer emits it. What timers are for, without the window operator; or
+/// with it.
 struct Event {
   int64_t key = 0, time = 0, amount = 0;
   WEIR_FIELDS(key, time, amount)
@@ -93,6 +94,7 @@ struct WindowedJob : Scenario {
   int64_t perSplit;
   double rate;  ///< records a second, of all subtasks
   Nanos cost{};
+  bool windowOperator = false;  ///< sums by the window operator instead of by hand
 
   WindowedJob(int64_t recordsPerSplit, double recordsPerSecond, uint64_t seed = 1)
       : Scenario(seed), perSplit(recordsPerSplit), rate(recordsPerSecond) {}
@@ -114,11 +116,19 @@ struct WindowedJob : Scenario {
         stream.assignTimestampsAndWatermarks(WatermarkStrategy::forBoundedOutOfOrderness(Millis(40)).withTimestampAssigner(&Event::time))
             .uid("watermarks")
             .setParallelism(sources);
-    auto summed = timed.keyBy(&Event::key).process<Event>(SumPerWindow{}).uid("sums").name("sums").setParallelism(sums);
+    auto summed = windowOperator ? windows(timed.keyBy(&Event::key)) : timed.keyBy(&Event::key).process<Event>(SumPerWindow{});
+    summed.uid("sums").name("sums").setParallelism(sums);
     if (cost > Nanos::zero()) summed.cost(cost);
     summed.sinkTo("store", Batching::kBatches, TransactionalCollectSink<Event>(store).ignoreEarlierRuns())
         .uid("store")
         .setParallelism(sums);
+  }
+  static DataStream<Event> windows(const KeyedStream<Event, int64_t Event::*>& keyed) {
+    return keyed.window(TumblingEventTimeWindows::of(Millis(SumPerWindow::kSize)))
+        .reduce<Event>([](Event& all, const Event& one) { all.amount += one.amount; },
+                       [](const int64_t& key, auto& context, std::span<const Event> sum, Collector<Event>& out) {
+                         out.collect({key, context.window().end, sum[0].amount});
+                       });
   }
   void restoreFrom(const std::string& folder, int32_t sources, int32_t sums) {
     program(sources, sums);

@@ -26,18 +26,28 @@ constexpr std::string_view kNullable = "org.apache.flink.api.java.typeutils.runt
 constexpr std::string_view kTtl = "org.apache.flink.runtime.state.ttl.TtlStateFactory$TtlSerializerSnapshot";
 constexpr std::string_view kTimer = "org.apache.flink.streaming.api.operators.TimerSerializerSnapshot";
 
+// What windows keep: records with their timestamps, of two streams, waiting for partners.
+constexpr std::string_view kStreamElement =
+    "org.apache.flink.streaming.runtime.streamrecord.StreamElementSerializer$StreamElementSerializerSnapshot";
+constexpr std::string_view kUnion = "org.apache.flink.streaming.api.datastream.CoGroupedStreams$UnionSerializerSnapshot";
+constexpr std::string_view kBufferEntry =
+    "org.apache.flink.streaming.api.operators.co.IntervalJoinOperator$BufferEntrySerializerSnapshot";
+
 enum class Body { kNone, kUtf, kInt };  ///< what a composite says besides its parts
 struct Composite {
   std::string_view className;
   int32_t version;
   Body body;
 };
-constexpr std::array<Composite, 6> kComposites = {{{kList, 1, Body::kNone},
+constexpr std::array<Composite, 9> kComposites = {{{kList, 1, Body::kNone},
                                                    {kMap, 1, Body::kNone},
                                                    {kTuple, 2, Body::kUtf},
                                                    {kNullable, 2, Body::kInt},
                                                    {kTimer, 2, Body::kNone},
-                                                   {kTtl, 2, Body::kNone}}};
+                                                   {kTtl, 2, Body::kNone},
+                                                   {kStreamElement, 2, Body::kNone},
+                                                   {kUnion, 2, Body::kNone},
+                                                   {kBufferEntry, 2, Body::kNone}}};
 
 const Composite* compositeOf(std::string_view className) {
   for (const Composite& composite : kComposites)

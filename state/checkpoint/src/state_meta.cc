@@ -159,6 +159,22 @@ Result<ValueSkipper> ValueSkipper::of(const SerializerSnapshot& snapshot) {
   if (skipper.shape_ == Shape::kFields ? parts == 0 : skipper.shape_ == Shape::kFixed ? parts != 0 : parts != known->sizeOrParts) {
     return Error{ErrorCode::kCorrupt, "it has a serializer " + snapshot.className + " with " + std::to_string(parts) + " parts"};
   }
+  // Records in windows have something in front of their parts that no part stands for.
+  const auto fixedPart = [](size_t size) {
+    ValueSkipper part;
+    part.size_ = size;
+    return part;
+  };
+  if (snapshot.className.ends_with("$BufferEntrySerializerSnapshot")) {
+    skipper.nested_.insert(skipper.nested_.begin(), fixedPart(1));
+  } else if (snapshot.className.ends_with("$StreamElementSerializerSnapshot")) {
+    ValueSkipper timestamp;  // behind the tag 0; there is none behind the tag 1
+    timestamp.shape_ = Shape::kNullable;
+    timestamp.nested_.push_back(fixedPart(8));
+    skipper.nested_.insert(skipper.nested_.begin(), std::move(timestamp));
+  } else if (snapshot.className.ends_with("$UnionSerializerSnapshot")) {
+    skipper.shape_ = Shape::kNullable;
+  }
   return skipper;
 }
 
@@ -188,9 +204,15 @@ bool ValueSkipper::skip(DataInput& in) const {
         if (!in.readBoolean()) nested_[1].skip(in);
       }
       break;
-    case Shape::kNullable:
-      if (!in.readBoolean()) nested_[0].skip(in);
+    case Shape::kNullable: {
+      // A byte that says whether the value follows, or, with two parts, which of them: 1 or 2.
+      const uint8_t which = in.readUnsignedByte();
+      if (nested_.size() == 2)
+        nested_[which == 1 ? 0 : 1].skip(in);
+      else if (which == 0)
+        nested_[0].skip(in);
       break;
+    }
     case Shape::kFields:
       for (const auto& field : nested_) field.skip(in);
       break;

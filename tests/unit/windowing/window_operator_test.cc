@@ -186,6 +186,17 @@ TEST_F(WindowOperatorTest, EvictedElementsAreGoneForLaterFiringsToo) {
   EXPECT_THAT(shown, ElementsAre("a 1 2 3", "a 2 3 4 5 6", "a 5 6 7 8 9"));
 }
 
+TEST_F(WindowOperatorTest, ElementsThatWaitForAnEvictorKeepTheirTimestampsThroughAFailure) {
+  const EvictedEvents contents(TimeEvictor<Event>::of(Millis(100)), ListOfEvents(Show{}));
+  WindowHarness<EvictedEvents> op(machine_, windows(tumbling(1000)), contents);
+  op.start();
+  op.add({at(0, "a", 1), at(100, "a", 2), at(150, "a", 3)});
+  WindowHarness<EvictedEvents> again(machine_, windows(tumbling(1000)), contents);
+  again.restore(op.snapshot());
+  again.watermark(kMaxWatermark);
+  EXPECT_THAT(again.results(), ElementsAre("a 2 3 [0,1000)@999"));
+}
+
 TEST_F(WindowOperatorTest, AReductionRunsOverWhatTheEvictorLeaves) {
   using Contents = EvictingContents<SumOfEvents>;
   WindowHarness<Contents> op(machine_, windows(tumbling(1000)), Contents(CountEvictor<Event>::of(2), SumOfEvents(kSum, Show{})));

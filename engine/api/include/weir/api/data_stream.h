@@ -11,10 +11,12 @@
 #include "weir/keyed/heap_keyed_state_backend.h"
 #include "weir/operators/keyed.h"
 #include "weir/operators/partitioning.h"
+#include "weir/operators/rolling.h"
 #include "weir/operators/sinks.h"
 #include "weir/operators/source.h"
 #include "weir/operators/stateless.h"
 #include "weir/operators/watermarks.h"
+#include "weir/windowing/window_assigner.h"
 
 namespace weir {
 
@@ -25,6 +27,8 @@ struct Program {
   int32_t maxParallelism = 0;  ///< 0: Flink's default for each parallelism
   BufferTimeout bufferTimeout;
 
+  /// What getJobGraph() and execute() say instead, if it is the first.
+  void mistake(const Error& error) { graph.mistake(error.message); }
   /// An operator with these defaults; connected by the caller.
   int32_t add(std::string name, std::shared_ptr<const OperatorFactory> factory, const ElementType* inputType) {
     StreamNode node;
@@ -48,6 +52,7 @@ class OperatorSettings {
   Derived& uid(std::string uid) { return node().uid = std::move(uid), self(); }
   Derived& setParallelism(int32_t parallelism) { return node().parallelism = parallelism, self(); }
   Derived& setMaxParallelism(int32_t maxParallelism) { return node().maxParallelism = maxParallelism, self(); }
+  int32_t getParallelism() const { return program_->graph.node(node_).parallelism; }
   Derived& slotSharingGroup(std::string group) { return node().slotSharingGroup = std::move(group), self(); }
   Derived& startNewChain() { return node().chaining = ChainingStrategy::kHead, self(); }
   Derived& disableChaining() { return node().chaining = ChainingStrategy::kNever, self(); }
@@ -78,6 +83,21 @@ template <class T, class KeyFn, class F>
 class AggregatedStream;
 template <class T1, class T2>
 class ConnectedStreams;
+template <class T, class KeyFn>
+class WindowedStream;
+struct SameKey;
+template <class T1, class T2, bool pairs>
+class JoinedStreams;
+template <class T>
+class BroadcastStream;
+template <class T, class T2>
+class BroadcastConnectedStream;
+template <class T, class KeyFn, class T2>
+class KeyedBroadcastConnectedStream;
+template <Serializable UK, Serializable UV>
+struct BroadcastStateDescriptor;
+template <class T1, class KeyFn1, class T2, class KeyFn2>
+class IntervalJoined;
 
 /// A stream of records of type T. A value: copies name the same stream. Flink: DataStream, SingleOutputStreamOperator.
 template <class T>
@@ -163,10 +183,21 @@ class DataStream : public OperatorSettings<DataStream<T>> {
         "a list, a map or an enum, whose Java hash Flink refuses)");
     return KeyedStream<T, KeyFn>(*this, std::move(keyFn));
   }
+  /// Windows over all records, whatever their keys: one subtask does all the work.
+  WindowedStream<T, SameKey> windowAll(const WindowAssignerResult& assigner) const;
+  WindowedStream<T, SameKey> countWindowAll(int64_t size) const;
+  /// Pairs of both streams in the same window; see JoinedWindows (weir/api/joined_streams.h). coGroup: all that both have there.
+  template <class T2>
+  JoinedStreams<T, T2, true> join(const DataStream<T2>& other) const;
+  template <class T2>
+  JoinedStreams<T, T2, false> coGroup(const DataStream<T2>& other) const;
   template <class T2>
   ConnectedStreams<T, T2> connect(const DataStream<T2>& other) const {
     return ConnectedStreams<T, T2>(*this, other);
   }
+  /// See weir/api/broadcast_stream.h.
+  template <class T2>
+  BroadcastConnectedStream<T, T2> connect(const BroadcastStream<T2>& other) const;
   template <std::same_as<DataStream<T>>... Others>
   DataStream<T> unionWith(const Others&... others) const {
     std::vector<Origin> all = origins_;
@@ -184,6 +215,9 @@ class DataStream : public OperatorSettings<DataStream<T>> {
   DataStream<T> rescale() const { return partitioned(PartitionerKind::kRescale); }
   DataStream<T> shuffle() const { return partitioned(PartitionerKind::kShuffle); }
   DataStream<T> broadcast() const { return partitioned(PartitionerKind::kBroadcast); }
+  /// To be kept by all subtasks of what it is connected to, in the broadcast states described.
+  template <class UK, class UV, class... More>
+  BroadcastStream<T> broadcast(const BroadcastStateDescriptor<UK, UV>& state, const More&... more) const;
   DataStream<T> global() const { return partitioned(PartitionerKind::kGlobal); }
   /// choose(key, channels) -> channel
   template <class Choose, class KeyFn>
@@ -251,28 +285,42 @@ class KeyedStream {
   /// The running sum of one member; the others stay as they were in the key's first record.
   template <class C, class M>
   DataStream<T> sum(M C::*member) {
-    return reduceNamed("Keyed Aggregation", Batching::kBatches, [member](T& all, const T& one) { all.*member += one.*member; });
+    return aggregated([member](T& all, const T& one) { rolling::sum(all.*member, one.*member); });
   }
   template <class C, class M>
   DataStream<T> min(M C::*member) {
-    return reduceNamed("Keyed Aggregation", Batching::kBatches,
-                       [member](T& all, const T& one) { all.*member = std::min(all.*member, one.*member); });
+    return aggregated([member](T& all, const T& one) { rolling::min(all.*member, one.*member); });
   }
   template <class C, class M>
   DataStream<T> max(M C::*member) {
-    return reduceNamed("Keyed Aggregation", Batching::kBatches,
-                       [member](T& all, const T& one) { all.*member = std::max(all.*member, one.*member); });
+    return aggregated([member](T& all, const T& one) { rolling::max(all.*member, one.*member); });
   }
-  /// The same for element `position` of a tuple or pair.
+  /// The record with the smallest value of the member so far; of several the first one, or the last.
+  template <class C, class M>
+  DataStream<T> minBy(M C::*member, bool first = true) {
+    return aggregated([member, first](T& all, const T& one) { rolling::minBy(all, one, member, first); });
+  }
+  template <class C, class M>
+  DataStream<T> maxBy(M C::*member, bool first = true) {
+    return aggregated([member, first](T& all, const T& one) { rolling::maxBy(all, one, member, first); });
+  }
+  /// The sum of element `position` of a tuple or pair.
   template <size_t position>
   DataStream<T> sum() {
-    return reduceNamed("Keyed Aggregation", Batching::kBatches,
-                       [](T& all, const T& one) { std::get<position>(all) += std::get<position>(one); });
+    return aggregated([](T& all, const T& one) { rolling::sum(std::get<position>(all), std::get<position>(one)); });
   }
   /// The running result of an aggregate function over each key, as pairs (key, result). `twoStage` of what it returns spreads hot keys. To
   /// be used with weir/api/aggregated_stream.h.
   template <class F>
   AggregatedStream<T, KeyFn, F> aggregate(F f);
+  /// Windows of each key: see WindowedStream (weir/api/windowed_stream.h).
+  WindowedStream<T, KeyFn> window(const WindowAssignerResult& assigner) const;
+  /// Fires with every `size` records of a key; with `slide` every so many, with the last `size`.
+  WindowedStream<T, KeyFn> countWindow(int64_t size) const;
+  WindowedStream<T, KeyFn> countWindow(int64_t size, int64_t slide) const;
+  /// Pairs whose timestamps are near each other; see IntervalJoined (weir/api/joined_streams.h).
+  template <class T2, class KeyFn2>
+  IntervalJoined<T, KeyFn, T2, KeyFn2> intervalJoin(const KeyedStream<T2, KeyFn2>& other) const;
   /// An object with processElement(const T&, KeyedProcessContext<K>&, Collector<Out>&) and usually open(KeyedRuntimeContext<K>&).
   template <class Out, class F>
   DataStream<Out> process(F f) {
@@ -293,10 +341,16 @@ class KeyedStream {
     other.stream().feed(node, 1);
     return DataStream<Out>(program, node);
   }
+  template <class T2>
+  KeyedBroadcastConnectedStream<T, KeyFn, T2> connect(const BroadcastStream<T2>& other) const;
   const DataStream<T>& stream() const { return stream_; }
   const KeyFn& keyFn() const { return keyFn_; }
 
  private:
+  template <class Reduce>
+  DataStream<T> aggregated(Reduce f) {
+    return reduceNamed("Keyed Aggregation", Batching::kBatches, std::move(f));
+  }
   template <class Reduce>
   DataStream<T> reduceNamed(std::string name, Batching batching, Reduce f) {
     return stream_.template transform<T>(std::move(name), batching, [f, keyFn = keyFn_](OperatorSetup setup) {

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "weir/api/data_stream.h"
+#include "weir/api/broadcast_stream.h"
+#include "weir/api/joined_streams.h"
 #include "weir/base/ids.h"
 #include "weir/config/configuration.h"
 #include "weir/graph/job_status.h"
