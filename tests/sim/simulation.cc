@@ -49,6 +49,7 @@ class LossyGateway final : public TaskExecutorGateway {
     journal_->impliedBy[message.checkpoint.checkpointId] = message.latestCompletedCheckpointId;
     if (!loses()) to_->abortCheckpoint(std::move(message));
   }
+  void announceAlignment(AnnounceAlignment message) override { to_->announceAlignment(std::move(message)); }
   const std::string& location() const override { return to_->location(); }
 
  private:

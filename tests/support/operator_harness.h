@@ -130,7 +130,8 @@ class OperatorHarness {
   void watermark(int64_t timestamp, int input = 0) { operator_->input(input).emitControl(Watermark{timestamp}); }
   void status(bool idle, int input = 0) { operator_->input(input).emitControl(WatermarkStatus{idle}); }
   ManualProcessingTime& time() { return time_; }
-  /// What came out since the last call, with control elements, in order: "v@t" (v where it has no time), "Watermark @ t", "WatermarkStatus(IDLE)".
+  /// What came out since the last call, with control elements, in order: "v@t" (v where it has no time), "Watermark @ t",
+  /// "WatermarkStatus(IDLE)".
   std::vector<std::string> takeElements() {
     std::vector<std::string> all;
     for (const auto& element : std::exchange(output_.elements, {})) {

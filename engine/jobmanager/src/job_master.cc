@@ -186,6 +186,15 @@ void JobMaster::declineCheckpoint(DeclineCheckpoint message) {
   });
 }
 
+void JobMaster::reportWatermark(ReportWatermark message) {
+  post("watermark report", [this, message = std::move(message)] {
+    const int32_t task = scheduler_->graph().find(message.attempt);
+    if (task < 0) return;  // of an attempt that is over
+    const int64_t allowed = aligner_.report(message.attempt, message.report);
+    if (const auto& taskManager = scheduler_->gatewayOf(task)) taskManager->announceAlignment({message.attempt, allowed});
+  });
+}
+
 void JobMaster::reportCheckpointMetrics(ReportCheckpointMetrics message) {
   post("checkpoint metrics", [this, message = std::move(message)]() mutable {
     if (checkpointing_) checkpointing_->reportCheckpointMetrics(std::move(message));

@@ -178,6 +178,9 @@ std::shared_ptr<Task> TaskExecutor::makeTask(const Job& job, TaskDeployment d) {
     partition->setChannelStateWriter(environment->channelStateWriter);
   }
   environment->gates = network->gatesOf(d, environment->taskName(), environment->channelStateWriter);
+  environment->reportWatermark = [master = std::weak_ptr(job.connection.jobMaster), attempt = d.attempt](const WatermarkReport& report) {
+    if (const auto there = master.lock()) there->reportWatermark({attempt, report});
+  };
   if (options_.network.debloat.enabled) environment->debloatPeriod = options_.network.debloat.period;
   network->reserve(*environment);
   TaskStateListener& listener = *this;
@@ -304,6 +307,12 @@ void TaskExecutor::abortCheckpoint(NotifyCheckpointAborted m) {
       return found->second.task->notifyCheckpointAborted(m.checkpoint.checkpointId, m.latestCompletedCheckpointId);
     }
     log_.debug("TaskManager received an aborted checkpoint for unknown task {}.", m.attempt.toString());
+  });
+}
+
+void TaskExecutor::announceAlignment(AnnounceAlignment m) {
+  post("watermark alignment", [this, m = std::move(m)] {
+    if (const auto found = tasks_.find(m.attempt); found != tasks_.end()) found->second.task->announceAlignment(m.maxAllowed);
   });
 }
 

@@ -10,6 +10,7 @@ StreamTask::StreamTask(const TaskFactory& factory, TaskEnvironment& environment,
                        Mailbox& mailbox)
     : environment_(environment), context_(context), times_(times), mailbox_(mailbox),
       log_(environment.world.log, "org.apache.flink.streaming.runtime.tasks.StreamTask"), processingTime_(context.clock(), times),
+      alignment_(environment.reportWatermark),
       chain_(factory, equip(environment), context),
       recovery_(environment, context, chain_), timers_(context.clock()), checkpoints_(environment, context, chain_, timers_) {
   if (environment.gates.empty()) return;
@@ -32,6 +33,7 @@ StreamTask::~StreamTask() = default;
 /// What operators find in their environment when they are made.
 TaskEnvironment& StreamTask::equip(TaskEnvironment& environment) {
   environment.processingTime = &processingTime_;
+  if (environment.gates.empty() && environment.reportWatermark) environment.alignment = &alignment_;
   if (environment.settings.interruptibleTimers && environment.channelStateWriter) environment.interruption = &interruption_;
   return environment;
 }
@@ -143,6 +145,10 @@ void StreamTask::waitForOutputs() {
 }
 
 void StreamTask::processSource() {
+  if (alignment_.isPaused()) {
+    context_.wait(WaitReason::kInputOrMail, {&mailbox_.available()}, deadline());
+    return;
+  }
   auto& source = static_cast<SourceOperatorBase&>(chain_.head());
   const SourceStatus status = chain_.isFinishedOnRestore() ? SourceStatus::end() : source.emitNext(batchLimit());
   context_.bill(static_cast<int64_t>(status.records));

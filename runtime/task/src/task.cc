@@ -135,6 +135,10 @@ void Task::notifyCheckpointAborted(int64_t checkpointId, int64_t latestCompleted
     ignoreNotification("ABORT");
 }
 
+void Task::announceAlignment(int64_t maxAllowed) {
+  postToRunning("watermark alignment", [=](StreamTask& task) { task.announceAlignment(maxAllowed); });
+}
+
 void Task::ignoreNotification(const char* what) const {
   streamTaskLog_.info("Ignoring checkpoint {} notification for non-running task {}.", what, environment_->taskNameWithSubtask());
 }

@@ -84,6 +84,7 @@ class JobMaster final : public JobMasterGateway, public std::enable_shared_from_
   void acknowledgeCheckpoint(AcknowledgeCheckpoint message) override;
   void declineCheckpoint(DeclineCheckpoint message) override;
   void reportCheckpointMetrics(ReportCheckpointMetrics message) override;
+  void reportWatermark(ReportWatermark message) override;
 
   /// For the checkpoint coordinator, which lives on this actor.
   ActorLoop& loop() { return loop_; }
@@ -115,6 +116,7 @@ class JobMaster final : public JobMasterGateway, public std::enable_shared_from_
   std::vector<std::string> taskManagers_;
   std::unique_ptr<CheckpointLifecycle> checkpointing_;
   std::unique_ptr<Scheduler> scheduler_;
+  WatermarkAligner aligner_;
 
   mutable Mutex mutex_;
   JobSnapshot final_;  ///< guarded by mutex_

@@ -77,6 +77,7 @@ class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener
   void triggerCheckpoint(TriggerCheckpoint message) override;
   void confirmCheckpoint(NotifyCheckpointComplete message) override;
   void abortCheckpoint(NotifyCheckpointAborted message) override;
+  void announceAlignment(AnnounceAlignment message) override;
   const std::string& location() const override { return options_.location; }
 
   /// The tasks that run now, by attempt: for gauges. After the end: none.

@@ -14,6 +14,7 @@ class TaskExecutorGateway {
   virtual void triggerCheckpoint(TriggerCheckpoint message) = 0;
   virtual void confirmCheckpoint(NotifyCheckpointComplete message) = 0;
   virtual void abortCheckpoint(NotifyCheckpointAborted message) = 0;
+  virtual void announceAlignment(AnnounceAlignment message) { (void)message; }
   /// As logs print it: `tm1 @ localhost (dataPort=43433)`.
   virtual const std::string& location() const = 0;
 };
@@ -26,6 +27,7 @@ class JobMasterGateway {
   virtual void acknowledgeCheckpoint(AcknowledgeCheckpoint message) = 0;
   virtual void declineCheckpoint(DeclineCheckpoint message) = 0;
   virtual void reportCheckpointMetrics(ReportCheckpointMetrics message) = 0;
+  virtual void reportWatermark(ReportWatermark message) { (void)message; }
 };
 
 }  // namespace weir

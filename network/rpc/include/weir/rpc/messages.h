@@ -10,6 +10,7 @@
 #include "weir/snapshot/checkpoint_metrics.h"
 #include "weir/snapshot/checkpoint_options.h"
 #include "weir/snapshot/state_handles.h"
+#include "weir/time/watermark_alignment.h"
 
 namespace weir {
 
@@ -90,6 +91,18 @@ struct ReportCheckpointMetrics {
   ExecutionAttemptID attempt;
   int64_t checkpointId = 0;
   CheckpointMetrics metrics;
+};
+
+/// Flink: ReportedWatermarkEvent.
+struct ReportWatermark {
+  ExecutionAttemptID attempt;
+  WatermarkReport report;
+};
+
+/// Flink: WatermarkAlignmentEvent.
+struct AnnounceAlignment {
+  ExecutionAttemptID attempt;
+  int64_t maxAllowed = kMaxWatermark;
 };
 
 }  // namespace weir

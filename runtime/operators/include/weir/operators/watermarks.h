@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weir/operators/functions.h"
+#include "weir/time/watermark_alignment.h"
 
 namespace weir {
 
@@ -23,6 +24,9 @@ class WatermarkOutput {
   void markIdle() { say(true); }
   void markActive() { say(false); }
 
+  /// Long.MIN_VALUE before the first one.
+  int64_t current() const { return current_; }
+  bool isIdle() const { return idle_; }
   /// What was said and not taken yet, in order.
   std::vector<ControlElement>& said() { return said_; }
 
@@ -102,16 +106,24 @@ struct WatermarkStrategyOf {
   Generator generator;
   Assigner assigner;
   std::optional<Millis> idleness{};
+  std::optional<WatermarkAlignmentParams> alignment{};
 
   /// f(const T&) -> epoch milliseconds, or f(const T&, the timestamp it has).
   template <class F>
   WatermarkStrategyOf<Generator, F> withTimestampAssigner(F f) const {
-    return {generator, std::move(f), idleness};
+    return {generator, std::move(f), idleness, alignment};
   }
   /// A subtask without records for longer than this is idle: it does not hold back the others.
   WatermarkStrategyOf withIdleness(Millis timeout) const {
     if (timeout <= Millis::zero()) throw Throwable("java.lang.IllegalArgumentException", "An idle timeout must be above 0 ms");
-    return {generator, assigner, timeout};
+    return {generator, assigner, timeout, alignment};
+  }
+  /// Sources of one group keep together: one that is more than `maxDrift` ahead of the slowest waits. Right behind a source, chained to it.
+  WatermarkStrategyOf withWatermarkAlignment(std::string group, Millis maxDrift, Millis updateInterval = Millis(1000)) const {
+    if (maxDrift <= Millis::zero() || updateInterval <= Millis::zero())
+      throw Throwable("java.lang.IllegalArgumentException",
+                      "The drift and the update interval of a watermark alignment must be above 0 ms");
+    return {generator, assigner, idleness, WatermarkAlignmentParams{std::move(group), maxDrift, updateInterval}};
   }
 };
 /// Where one begins.
@@ -166,12 +178,20 @@ class TimestampsAndWatermarksOperator final : public OneInputOperator<T> {
   static_assert(WatermarkGenerator<Generator, T>, "A watermark generator has onEvent(const T&, int64_t, WatermarkOutput&) and "
                                                   "onPeriodicEmit(WatermarkOutput&)");
   TimestampsAndWatermarksOperator(OperatorSetup setup, WatermarkStrategyOf<Generator, Assigner> strategy)
-      : OneInputOperator<T>(std::move(setup)), generator_(std::move(strategy.generator)), assigner_(std::move(strategy.assigner)) {
+      : OneInputOperator<T>(std::move(setup)),
+        generator_(std::move(strategy.generator)),
+        assigner_(std::move(strategy.assigner)),
+        alignment_(std::move(strategy.alignment)) {
     if (strategy.idleness) idleness_.emplace(*strategy.idleness);
   }
 
   void open() override {
     if (this->environment().settings.autoWatermarkInterval > Millis::zero()) scheduleTick();
+    if (!alignment_) return;
+    if (!this->environment().alignment)
+      throw Throwable("java.lang.IllegalStateException",
+                      "Watermark alignment holds back a source: assign timestamps and watermarks right behind one, chained to it");
+    scheduleReport();
   }
 
  protected:
@@ -195,6 +215,7 @@ class TimestampsAndWatermarksOperator final : public OneInputOperator<T> {
     if (timestamp != kMaxWatermark) return;
     said_.emitWatermark(timestamp);
     emitSaid();
+    if (alignment_) report();  // nobody waits for it any more
   }
   void processWatermarkStatus(WatermarkStatus) override {}
 
@@ -213,6 +234,19 @@ class TimestampsAndWatermarksOperator final : public OneInputOperator<T> {
   void emitSaid() {
     for (const ControlElement& element : said_.said()) this->emitControl(element);
     said_.said().clear();
+    if (alignment_) this->environment().alignment->advanceTo(said_.current());
+  }
+  void scheduleReport() {
+    ProcessingTimeService& time = this->processingTime();
+    time.registerTimer(time.currentProcessingTime() + alignment_->updateInterval.count(), [this](int64_t) {
+      report();
+      scheduleReport();
+    });
+  }
+  /// A source without a watermark does not take part: it would hold up all others for ever.
+  void report() {
+    if (said_.current() == kNoTimestamp) return;
+    this->environment().alignment->report({alignment_->group, said_.current(), said_.isIdle(), alignment_->maxDrift.count()});
   }
   void scheduleTick() {
     ProcessingTimeService& time = this->processingTime();
@@ -220,6 +254,8 @@ class TimestampsAndWatermarksOperator final : public OneInputOperator<T> {
     time.registerTimer(next, [this](int64_t) { tick(); }, Deadline::Kind::kHousekeeping);
   }
   void tick() {
+    // Waiting for other sources is no silence.
+    if (idleness_ && alignment_ && this->environment().alignment->isPaused()) idleness_->activity(1);
     if (idleness_ && idleness_->checkIfIdle(this->processingTime().activeTime())) said_.markIdle();
     else generator_.onPeriodicEmit(said_);
     emitSaid();
@@ -228,6 +264,7 @@ class TimestampsAndWatermarksOperator final : public OneInputOperator<T> {
 
   Generator generator_;
   Assigner assigner_;
+  std::optional<WatermarkAlignmentParams> alignment_;
   std::optional<IdlenessTimer> idleness_;
   WatermarkOutput said_;
 };

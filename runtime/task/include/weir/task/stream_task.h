@@ -41,6 +41,7 @@ class StreamTask : private CheckpointableTask {
   /// As mails of the task.
   void triggerCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options);
   void notifyCheckpointComplete(int64_t checkpointId);
+  void announceAlignment(int64_t maxAllowed) { alignment_.announce(maxAllowed); }
   void notifyCheckpointAborted(int64_t checkpointId, int64_t latestCompletedId);
 
  private:
@@ -97,6 +98,7 @@ class StreamTask : private CheckpointableTask {
   };
   TimerInterruption interruption_{*this};
   TaskProcessingTime processingTime_;
+  SourceAlignment alignment_;
   OperatorChain chain_;
   ChannelStateRecovery recovery_;
   TaskTimers timers_;

@@ -56,6 +56,8 @@ class Task {
   /// Declined with TASK_NOT_READY while the task does not run.
   void triggerCheckpoint(const CheckpointMetaData& checkpoint, const CheckpointOptions& options);
   void notifyCheckpointComplete(int64_t checkpointId);
+  /// How far the task's source may be: see WatermarkAligner.
+  void announceAlignment(int64_t maxAllowed);
   void notifyCheckpointAborted(int64_t checkpointId, int64_t latestCompletedId);
 
   const ExecutionAttemptID& attempt() const { return environment_->attempt; }

@@ -20,6 +20,7 @@
 #include "weir/task/latency_stats.h"
 #include "weir/time/internal_timer_service.h"
 #include "weir/time/processing_time_service.h"
+#include "weir/time/watermark_alignment.h"
 
 namespace weir {
 
@@ -102,6 +103,8 @@ struct TaskEnvironment {
   int64_t restoreCheckpointId = 0;  ///< 0: nothing to restore
   std::shared_ptr<const TaskStateSnapshot> restore{};
   ChannelStateOpener openChannelState{};  ///< reads the in-flight data in `restore`
+  SourceAlignment::Report reportWatermark{};        ///< to the master of the job
+  SourceAlignment* alignment = nullptr;             ///< of the task's source; null: it has none. Set by the task
   ProcessingTimeService* processingTime = nullptr;  ///< the task's; set by it before operators are made
   const Interruption* interruption = nullptr;       ///< of firing timers; null: they are not interrupted. Set by the task too
 
