@@ -4,6 +4,7 @@
 
 #include "support/job_runner.h"
 #include "weir/aggregate/numbers.h"
+#include "weir/api/two_stage_windows.h"
 
 namespace weir {
 namespace {
@@ -57,7 +58,7 @@ TEST_F(WindowProgramTest, SumsPerKeyAndWindow) {
 }
 
 TEST_F(WindowProgramTest, AnAggregateFunctionInFrontOfAWindowFunction) {
-  auto text = collect(readings({{"a", 0, 1}, {"a", 500, 4}})
+  auto text = collect<std::string>(readings({{"a", 0, 1}, {"a", 500, 4}})
                           .keyBy(&Reading::sensor)
                           .window(SlidingEventTimeWindows::of(Millis(1000), Millis(500)))
                           .aggregate<std::string>(on(&Reading::value, Avg<int64_t>()),
@@ -66,6 +67,20 @@ TEST_F(WindowProgramTest, AnAggregateFunctionInFrontOfAWindowFunction) {
                                                   }));
   run();
   EXPECT_THAT(text->values(), ElementsAre("a 1 until 500", "a 2.5 until 1000", "a 4 until 1500"));
+}
+
+TEST_F(WindowProgramTest, AnAggregateInTwoStagesGivesTheSame) {
+  std::vector<Reading> all;
+  for (int64_t i = 0; i < 200; ++i) all.push_back({i % 3 ? "hot" : "cold", i * 10, i});
+  const auto show = [](const std::string& sensor, auto& context, std::span<const double> average, auto& out) {
+    out.collect(fmt::format("{} {} {}", sensor, average[0], context.window().start));
+  };
+  auto windows = readings(all).keyBy(&Reading::sensor).window(TumblingEventTimeWindows::of(Millis(1000)));
+  auto one = collect<std::string>(windows.aggregate<std::string>(on(&Reading::value, Avg<int64_t>()), show));
+  auto two = collect<std::string>(windows.aggregate<std::string>(on(&Reading::value, Avg<int64_t>()), show).twoStage({.salts = 4}));
+  run();
+  EXPECT_EQ(one->values().size(), 4u);
+  EXPECT_THAT(two->values(), ::testing::UnorderedElementsAreArray(one->values()));
 }
 
 TEST_F(WindowProgramTest, WindowAllIsOneSubtaskForAllKeys) {

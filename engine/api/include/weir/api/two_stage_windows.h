@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weir/api/aggregated_stream.h"
+#include "weir/api/windowed_stream.h"
 #include "weir/windowing/two_stage_windows.h"
 
 namespace weir {
@@ -42,6 +43,16 @@ TwoStageStream<O> aggregateWindowsInTwoStages(const DataStream<T>& keyed, KeyFn 
   const int32_t node = program->graph.addNode(std::move(global));
   local.partitioned(std::make_shared<KeyedEdge<Part, WindowPartKey>>(WindowPartKey())).feed(node, 0);
   return TwoStageStream<O>(DataStream<O>(program, node), local.origins().front().node, options.salts == 0);
+}
+
+template <class T, class KeyFn, class A, class F, class Out>
+TwoStageStream<Out> AggregatedWindows<T, KeyFn, A, F, Out>::twoStage(TwoStageOptions<KeyOf<T, KeyFn>> options) {
+  static_assert(MergeableAggregate<A>,
+                "Weir cannot aggregate in two stages with this function: its accumulators cannot be merged (kTraits.mergeable is false, or "
+                "there is no merge(Acc&, const Acc&)); aggregate in one stage, or find a form that keeps what a merge needs");
+  StreamNode global = this->program_->graph.takeBackLast(this->node_);
+  return aggregateWindowsInTwoStages<T, KeyFn, A, F, Out>(keyed_, keyFn_, settings_, aggregate_, options, std::move(global), function_,
+                                                          evicts_);
 }
 
 }  // namespace weir

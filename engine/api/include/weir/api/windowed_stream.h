@@ -10,6 +10,32 @@
 
 namespace weir {
 
+template <class R>
+class TwoStageStream;
+template <class K>
+struct TwoStageOptions;
+
+/// The results of an aggregation in windows; or in two stages, which is said at once:
+/// `keyBy(k).window(w).aggregate(f).twoStage({...})`, with weir/api/two_stage_windows.h.
+template <class T, class KeyFn, class A, class F, class Out>
+class AggregatedWindows : public DataStream<Out> {
+ public:
+  AggregatedWindows(DataStream<Out> oneStage, DataStream<T> keyed, KeyFn keyFn, WindowSettings settings, A aggregate, F function,
+                    bool evicts)
+      : DataStream<Out>(std::move(oneStage)), keyed_(std::move(keyed)), keyFn_(std::move(keyFn)), settings_(std::move(settings)),
+        aggregate_(std::move(aggregate)), function_(std::move(function)), evicts_(evicts) {}
+  /// Spreads the records of a key over several subtasks; see AggregatedStream::twoStage.
+  TwoStageStream<Out> twoStage(TwoStageOptions<KeyOf<T, KeyFn>> options = {});
+
+ private:
+  DataStream<T> keyed_;
+  KeyFn keyFn_;
+  WindowSettings settings_;
+  A aggregate_;
+  F function_;
+  bool evicts_;
+};
+
 /// The records of each key, in windows; reduce, aggregate or process makes results of their contents. Settings chain.
 ///
 ///     keyed.window(TumblingEventTimeWindows::of(Millis(60'000))).allowedLateness(Millis(5'000)).sum(&Order::amount)
@@ -48,12 +74,14 @@ class WindowedStream {
   }
   /// See AggregateFunction. It is called for whole batches, so it should be quick.
   template <class A>
-  DataStream<typename A::Out> aggregate(A f) {
-    return build("aggregate", Batching::kBatches, AggregateContents<A>(std::move(f)));
+  AggregatedWindows<T, KeyFn, A, PassThrough, typename A::Out> aggregate(A f) {
+    auto oneStage = build("aggregate", Batching::kBatches, AggregateContents<A>(f));
+    return {std::move(oneStage), stream_, keyFn_, settings_, std::move(f), PassThrough{}, evictor_ != nullptr};
   }
   template <class Out, class A, class F>
-  DataStream<Out> aggregate(A f, F function) {
-    return build("aggregate, process", Batching::kOneByOne, AggregateContents<A, F, Out>(std::move(f), std::move(function)));
+  AggregatedWindows<T, KeyFn, A, F, Out> aggregate(A f, F function) {
+    auto oneStage = build("aggregate, process", Batching::kOneByOne, AggregateContents<A, F, Out>(f, function));
+    return {std::move(oneStage), stream_, keyFn_, settings_, std::move(f), std::move(function), evictor_ != nullptr};
   }
   /// f(const K&, ProcessWindowContext<K>&, std::span<const T>, Collector<Out>&), or an object with process() of that shape, and perhaps
   /// open(KeyedRuntimeContext<K>&) and clear(ProcessWindowContext<K>&).
