@@ -13,8 +13,9 @@ struct Line {
   std::string text;
 };
 
-std::string detailsOf(const BarrierDetails& details) {
+std::string detailsOf(const BarrierDetails& details, const std::vector<BarrierTrace::Track>& tracks) {
   std::string text;
+  if (details.of >= 0) text += " of " + tracks[static_cast<size_t>(details.of)].name;
   const auto add = [&](const char* name, int64_t value) {
     if (value >= 0) text += fmt::format(" {} {}", name, value);
   };
@@ -40,7 +41,7 @@ std::string storyOf(const MemoryLogSink& log, BarrierTrace& trace, int64_t epoch
     const BarrierTrace::Track& track = tracks[event.track];
     lines.push_back({static_cast<double>(event.at.count()) / 1e6,
                      fmt::format("{} {}: checkpoint {} {}{}", track.process, track.name, event.checkpointId, barrierStepName(event.step),
-                                 detailsOf(event.details))});
+                                 detailsOf(event.details, tracks))});
   }
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.ms < b.ms; });
   std::string text;

@@ -65,6 +65,7 @@ class PerfettoWriter {
     field("channel", event.details.channel);
     field("count", event.details.count);
     field("bytes", event.details.bytes);
+    if (event.details.of >= 0) args["of"] = trace_.tracks[static_cast<size_t>(event.details.of)].name;
     slice["args"] = std::move(args);
     write(slice);
   }

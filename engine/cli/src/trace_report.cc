@@ -48,10 +48,11 @@ std::string triggeredAt(const BarrierTraceFile& trace, const CheckpointStory& st
   return timeOfDay(trace.startEpochMs + story.start().count() / 1'000'000);
 }
 
-std::string detailsOf(const BarrierTraceEvent& event) {
+std::string detailsOf(const BarrierTraceFile& trace, const BarrierTraceEvent& event) {
   const BarrierDetails& d = event.details;
   std::string text;
   const auto add = [&](std::string part) { text += (text.empty() ? "" : ", ") + part; };
+  if (d.of >= 0) add(trace.tracks[static_cast<size_t>(d.of)].name);
   if (d.channel >= 0) {
     const bool output = event.step == BarrierStep::kEnqueued || event.step == BarrierStep::kOvertook;
     add(fmt::format("{} {}, {} {}", output ? "partition" : "gate", d.gate, output ? "subpartition" : "channel", d.channel));
@@ -112,7 +113,7 @@ void printTimeline(std::ostream& out, const BarrierTraceFile& trace, const Check
   for (const BarrierTraceEvent* event : story.events) {
     const BarrierTrace::Track& track = trace.tracks[event->track];
     table.addRow({humanDuration((event->at - story.start()).count()), track.process, track.name, std::string(barrierStepName(event->step)),
-                  detailsOf(*event)});
+                  detailsOf(trace, *event)});
   }
   table.print(out, colour);
 }
@@ -140,6 +141,7 @@ void printTraceJson(std::ostream& out, const BarrierTraceFile& trace, const std:
       field("count", event->details.count);
       field("bytes", event->details.bytes);
       field("duration-ns", event->details.durationNanos);
+      if (event->details.of >= 0) one["of"] = trace.tracks[static_cast<size_t>(event->details.of)].name;
       events.push_back(std::move(one));
     }
     all["checkpoints"].push_back(std::move(checkpoint));

@@ -15,7 +15,9 @@ void CheckpointCoordinator::receiveAcknowledgeMessage(const AcknowledgeCheckpoin
   }
   switch (checkpoint->acknowledge(message.attempt, message.state, message.metrics, clock_.epochMillis())) {
     case PendingCheckpoint::AckResult::kSuccess:
-      if (trace_) trace_->record(BarrierStep::kAcknowledged, message.checkpointId, {.bytes = message.metrics.totalBytesPersisted});
+      if (trace_)
+        trace_->recordOf(fmt::format("{}#{}", topology_->taskName(topology_->taskOf(message.attempt)), message.attempt.attempt),
+                         BarrierStep::kAcknowledged, message.checkpointId, {.bytes = message.metrics.totalBytesPersisted});
       if (logger_.enabled(LogLevel::kDebug)) {
         logger_.debug("Received acknowledge message for checkpoint {} from task {} of job {} at {}.", message.checkpointId,
                       message.attempt.toString(), jobText_, locationOf(message.attempt));

@@ -102,6 +102,15 @@ PipelinedSubpartition::ChannelStateOutput PipelinedSubpartition::dataBehindPrior
   return output;
 }
 
+PipelinedSubpartition::Passed PipelinedSubpartition::passedUpTo(uint32_t end) const {
+  Passed passed;
+  for (uint32_t i = queue_.prioritySize(); i < end; ++i) {
+    ++passed.elements;
+    if (const BufferConsumer& consumer = queue_.at(i); consumer.isBuffer()) passed.bytes += static_cast<int64_t>(consumer.bytes().size());
+  }
+  return passed;
+}
+
 int32_t PipelinedSubpartition::finish(Buffer endOfPartition, NotificationBatch& notifications) {
   {
     Lock lock(mutex_);
@@ -205,13 +214,16 @@ void PipelinedSubpartition::detachReader() {
   lock.unlock();
 }
 
-bool PipelinedSubpartition::alignedBarrierTimeout(int64_t checkpointId, NotificationBatch& notifications) {
+std::optional<PipelinedSubpartition::Passed> PipelinedSubpartition::alignedBarrierTimeout(int64_t checkpointId,
+                                                                                         NotificationBatch& notifications) {
   ChannelStateOutput output;
+  Passed passed;
   {
     Lock lock(mutex_);
-    if (pendingCheckpoint_ != checkpointId) return false;
+    if (pendingCheckpoint_ != checkpointId) return std::nullopt;
     for (uint32_t i = queue_.prioritySize(); i < queue_.size(); ++i) {
       if (!requiresAnnouncement(queue_.at(i).dataType()) || barrierId(queue_.at(i).bytes()) != checkpointId) continue;
+      passed = passedUpTo(i);
       output = dataBehindPriority(i, checkpointId);
       const BufferConsumer barrier = queue_.remove(i);
       insertPriority(BufferConsumer(asUnalignedBarrier(barrier.bytes())), notifications);
@@ -222,7 +234,7 @@ bool PipelinedSubpartition::alignedBarrierTimeout(int64_t checkpointId, Notifica
   }
   channelStateWriter_->completeOutputData(checkpointId, info_, std::move(output.data));
   notifications.settle();
-  return true;
+  return passed;
 }
 
 void PipelinedSubpartition::abortCheckpoint(int64_t checkpointId, const std::shared_ptr<const Throwable>& cause) {
@@ -280,6 +292,10 @@ int32_t PipelinedSubpartition::desiredBufferSize() const {
 int32_t PipelinedSubpartition::queueLength() const {
   Lock lock(mutex_);
   return static_cast<int32_t>(queue_.size());
+}
+PipelinedSubpartition::Passed PipelinedSubpartition::queued() const {
+  Lock lock(mutex_);
+  return passedUpTo(queue_.size());
 }
 int64_t PipelinedSubpartition::buffersAdded() const {
   Lock lock(mutex_);

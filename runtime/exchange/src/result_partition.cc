@@ -174,9 +174,14 @@ void ResultPartition::broadcastEvent(const RuntimeEvent& event, bool priority) {
 }
 
 void ResultPartition::traceBarrier(BarrierStep step, int64_t checkpointId) {
-  for (int32_t i = 0; i < descriptor_.subpartitions; ++i)
-    trace_->record(step, checkpointId,
-                   {.gate = subpartitions_[i].info().partition, .channel = i, .count = subpartitions_[i].queueLength()});
+  for (int32_t i = 0; i < descriptor_.subpartitions; ++i) traceBarrier(step, checkpointId, i, subpartitions_[i].queued());
+}
+
+void ResultPartition::traceBarrier(BarrierStep step, int64_t checkpointId, int32_t subpartition,
+                                   const PipelinedSubpartition::Passed& passed) {
+  trace_->record(step, checkpointId,
+                 {.gate = subpartitions_[subpartition].info().partition, .channel = subpartition, .count = passed.elements,
+                  .bytes = passed.bytes});
 }
 
 void ResultPartition::broadcastEvent(const Buffer& event) {
@@ -254,8 +259,8 @@ void ResultPartition::finish() {
 void ResultPartition::alignedBarrierTimeout(int64_t checkpointId) {
   NotificationBatch notifications;
   for (int32_t i = 0; i < descriptor_.subpartitions; ++i) {
-    if (subpartitions_[i].alignedBarrierTimeout(checkpointId, notifications) && trace_)
-      trace_->record(BarrierStep::kOvertook, checkpointId, {.gate = subpartitions_[i].info().partition, .channel = i});
+    const auto passed = subpartitions_[i].alignedBarrierTimeout(checkpointId, notifications);
+    if (passed && trace_) traceBarrier(BarrierStep::kOvertook, checkpointId, i, *passed);
   }
 }
 

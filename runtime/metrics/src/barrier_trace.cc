@@ -25,6 +25,7 @@ std::shared_ptr<BarrierTracer> BarrierTrace::tracer(std::string process, std::st
   {
     Lock lock(mutex_);
     track = static_cast<uint32_t>(tracks_.size());
+    newest_[name] = static_cast<int32_t>(track);
     tracks_.push_back({std::move(process), std::move(name)});
   }
   return std::make_shared<BarrierTracer>(shared_from_this(), track);
@@ -39,6 +40,12 @@ void BarrierTrace::drain(std::vector<BarrierTraceEvent>& into) {
     into.resize(before + got);
     if (got == 0) return;
   }
+}
+
+int32_t BarrierTrace::trackNamed(const std::string& name) const {
+  Lock lock(mutex_);
+  const auto found = newest_.find(name);
+  return found == newest_.end() ? -1 : found->second;
 }
 
 std::vector<BarrierTrace::Track> BarrierTrace::tracksFrom(size_t first) const {

@@ -35,6 +35,7 @@ void appendEvent(std::string& out, const BarrierTraceEvent& event, Nanos start) 
   field("count", event.details.count);
   field("bytes", event.details.bytes);
   field("duration-ns", event.details.durationNanos);
+  field("of", event.details.of);
   out += "}\n";
 }
 
@@ -97,6 +98,7 @@ std::string readEvent(Line& line, BarrierTraceFile& file) {
   event.details.count = line.numberOr("count", -1);
   event.details.bytes = line.numberOr("bytes", -1);
   event.details.durationNanos = line.numberOr("duration-ns", -1);
+  event.details.of = static_cast<int32_t>(line.numberOr("of", -1, static_cast<int64_t>(file.tracks.size()) - 1));
   file.events.push_back(event);
   return line.error();
 }

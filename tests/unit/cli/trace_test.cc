@@ -24,6 +24,7 @@ constexpr std::string_view kTrace = R"({"format":"weir barrier trace","version":
 {"ns":5000000,"track":2,"checkpoint":1,"step":"received","gate":0,"channel":0}
 {"ns":5100000,"track":2,"checkpoint":1,"step":"aligned","duration-ns":2500000}
 {"ns":5200000,"track":2,"checkpoint":1,"step":"emitted"}
+{"ns":5900000,"track":0,"checkpoint":1,"step":"acknowledged","bytes":17,"of":2}
 {"ns":6000000,"track":0,"checkpoint":1,"step":"completed"}
 {"ns":9000000,"track":0,"checkpoint":2,"step":"triggered"}
 {"ns":9100000,"track":1,"checkpoint":2,"step":"overtook","gate":0,"channel":0,"count":8,"bytes":262144}
@@ -62,6 +63,7 @@ TEST(TraceCommand, ShowsTheWayOfOneBarrierFromItsTrigger) {
   EXPECT_THAT(answer.out, HasSubstr("completed after 5 ms"));
   EXPECT_THAT(answer.out, testing::ContainsRegex("250 us +tm1 +source \\(1/1\\)#0 +enqueued +partition 0, subpartition 0, behind 8"));
   EXPECT_THAT(answer.out, testing::ContainsRegex("4 ms +tm2 +slow \\(1/1\\)#0 +received +gate 0, channel 0"));
+  EXPECT_THAT(answer.out, testing::ContainsRegex("4.9 ms +jobmanager +coordinator +acknowledged +slow \\(1/1\\)#0, 17 B"));
   EXPECT_THAT(answer.out, Not(HasSubstr("overtook")));
 }
 
@@ -70,7 +72,8 @@ TEST(TraceCommand, AsJsonHasEveryEventOfEveryCheckpoint) {
   ASSERT_EQ(json["checkpoints"].size(), 2u);
   EXPECT_EQ(json["checkpoints"][0]["end-to-end-ns"], 5'000'000);
   EXPECT_EQ(json["checkpoints"][0]["triggered-epoch-ms"], 1'700'000'000'001);
-  EXPECT_EQ(json["checkpoints"][0]["events"].size(), 7u);
+  EXPECT_EQ(json["checkpoints"][0]["events"].size(), 8u);
+  EXPECT_EQ(json["checkpoints"][0]["events"][6]["of"], "slow (1/1)#0");
   EXPECT_EQ(json["checkpoints"][1]["outcome"], "open");
   EXPECT_EQ(json["checkpoints"][1]["events"][1]["bytes"], 262'144);
 }
@@ -88,7 +91,7 @@ TEST(TraceCommand, AsPerfettoHasAProcessPerTaskManagerATrackPerSubtaskAndAFlowPe
   EXPECT_EQ(phases["s"], 2);
   EXPECT_EQ(phases["t"], 3);
   EXPECT_EQ(phases["f"], 1);
-  EXPECT_EQ(phases["X"], 10);  // nine steps, and the one checkpoint that ended
+  EXPECT_EQ(phases["X"], 11);  // ten steps, and the one checkpoint that ended
 }
 
 TEST(TraceCommand, RefusesACheckpointThatIsNotThereAndAFileThatIsNoTrace) {

@@ -91,6 +91,12 @@ struct Subpartition {
   PipelinedSubpartition queue;
 };
 
+/// The text of the next buffer.
+inline std::string polled(Subpartition& sub) {
+  const auto next = sub.queue.poll();
+  return next ? asText(next->buffer) : "nothing";
+}
+
 /// Remembers what it was told.
 class RecordingChannelStateWriter final : public ChannelStateWriter {
  public:

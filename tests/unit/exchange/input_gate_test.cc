@@ -1,49 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "unit/exchange/exchange_fixture.h"
+#include "unit/exchange/gate_fixture.h"
 #include "weir/base/simulated_executor.h"
-#include "weir/exchange/union_input_gate.h"
 #include "weir/snapshot/checkpoint_failure.h"
 
 namespace weir {
 namespace {
 
 using namespace testing;
-
-/// One gate that reads subpartition 0 of each of several partitions, as an all-to-all edge does.
-struct Gate {
-  explicit Gate(int32_t channels, ChannelStateWriter* writer = nullptr) {
-    std::vector<std::pair<int32_t, uint32_t>> sources;
-    for (int32_t i = 0; i < channels; ++i) {
-      partitions.push_back(exchange.partition(1));
-      writers.push_back(std::make_unique<RecordWriter>(partitions.back()));
-      sources.push_back({i, 0});
-    }
-    gate = exchange.gate(sources, 0, writer);
-    EXPECT_FALSE(gate->requestPartitions());
-  }
-  /// A buffer of its own with this text, length included in what is read.
-  void send(int32_t channel, std::string_view text) {
-    emitText(*writers[channel], 0, text);
-    partitions[channel]->flushAll();
-  }
-  void sendEvent(int32_t channel, const RuntimeEvent& event, bool priority = false) {
-    partitions[channel]->broadcastEvent(event, priority);
-  }
-  /// "channel:text" or "channel:TYPE" of what comes next.
-  std::string next(bool priority = false) {
-    const auto got = priority ? gate->pollPriority() : gate->pollNext();
-    return got ? describe(*got) : "nothing";
-  }
-  static std::string describe(const BufferOrEvent& got) {
-    return std::to_string(got.channelIndex) + ":" + (got.isBuffer() ? asText(got.buffer).substr(4) : std::string(toString(got.dataType())));
-  }
-
-  Exchange exchange;
-  std::vector<std::shared_ptr<ResultPartition>> partitions;
-  std::vector<std::unique_ptr<RecordWriter>> writers;
-  std::unique_ptr<SingleInputGate> gate;
-};
 
 TEST(InputGate, TakesOneBufferOfEachChannelInTurn) {
   Gate in(3);
@@ -369,135 +333,6 @@ TEST(InputGate, PassesADesiredBufferSizeToTheProducers) {
   Gate in(2);
   in.gate->announceBufferSize(512);
   EXPECT_EQ(in.partitions[1]->subpartition(0).desiredBufferSize(), 512);
-}
-
-// ---- in-flight data -------------------------------------------------------------------------------------------------------------------
-
-TEST(LocalChannel, StoresDataBetweenTheStartOfACheckpointAndItsBarrier) {
-  RecordingChannelStateWriter state;
-  Gate in(1, &state);
-  in.send(0, "before");
-  EXPECT_EQ(in.next(), "0:before");
-  in.gate->checkpointStarted(barrier(4, AlignmentType::kUnaligned));
-  in.send(0, "in-flight");
-  EXPECT_EQ(in.next(), "0:in-flight");
-  in.sendEvent(0, barrier(4, AlignmentType::kUnaligned), true);
-  EXPECT_EQ(in.next(), "0:PRIORITIZED_EVENT_BUFFER");
-  in.send(0, "after");
-  EXPECT_EQ(in.next(), "0:after");
-  ASSERT_EQ(state.calls.size(), 1u);
-  EXPECT_EQ(state.calls[0], "input 4 0 " + std::string("\0\0\0\x09", 4) + "in-flight");
-}
-
-TEST(LocalChannel, StopsStoringWhenTheCheckpointStops) {
-  RecordingChannelStateWriter state;
-  Gate in(1, &state);
-  in.gate->checkpointStarted(barrier(4, AlignmentType::kUnaligned));
-  in.gate->checkpointStopped(4);
-  in.send(0, "data");
-  EXPECT_EQ(in.next(), "0:data");
-  EXPECT_TRUE(state.calls.empty());
-}
-
-TEST(LocalChannel, RefusesACheckpointOlderThanABarrierItHasSeen) {
-  Gate in(1);
-  in.sendEvent(0, barrier(5, AlignmentType::kUnaligned), true);
-  EXPECT_EQ(in.next(), "0:PRIORITIZED_EVENT_BUFFER");
-  try {
-    in.gate->checkpointStarted(barrier(4, AlignmentType::kUnaligned));
-    FAIL() << "should have been subsumed";
-  } catch (const CheckpointException& error) {
-    EXPECT_EQ(error.reason(), CheckpointFailureReason::kCheckpointSubsumed);
-  }
-}
-
-// ---- unions ---------------------------------------------------------------------------------------------------------------------------
-
-struct Union {
-  Union() {
-    for (int i = 0; i < 5; ++i) {
-      partitions.push_back(exchange.partition(1));
-      writers.push_back(std::make_unique<RecordWriter>(partitions.back()));
-    }
-    first = exchange.gate({{0, 0}, {1, 0}, {2, 0}}, 0);
-    second = exchange.gate({{3, 0}, {4, 0}}, 1);
-    all = std::make_unique<UnionInputGate>(std::vector<SingleInputGate*>{first.get(), second.get()});
-    EXPECT_FALSE(all->requestPartitions());
-  }
-  void send(int32_t partition, std::string_view text) {
-    emitText(*writers[partition], 0, text);
-    partitions[partition]->broadcastEvent(CancelCheckpointMarker{0});
-  }
-  std::string next() {
-    const auto got = all->pollNext();
-    return got ? Gate::describe(*got) : "nothing";
-  }
-  Exchange exchange;
-  std::vector<std::shared_ptr<ResultPartition>> partitions;
-  std::vector<std::unique_ptr<RecordWriter>> writers;
-  std::unique_ptr<SingleInputGate> first, second;
-  std::unique_ptr<UnionInputGate> all;
-};
-
-TEST(UnionInputGate, CountsChannelsOnFromGateToGate) {
-  Union in;
-  EXPECT_EQ(in.all->numberOfChannels(), 5);
-  EXPECT_EQ(in.all->channelIndexOf({1, 1}), 4);
-  EXPECT_EQ(in.all->channel(3).info(), (InputChannelInfo{1, 0}));
-  in.send(4, "x");
-  const auto got = in.all->pollNext();
-  EXPECT_EQ(got->channelIndex, 4);
-  EXPECT_EQ(got->channel, (InputChannelInfo{1, 1}));
-}
-
-TEST(UnionInputGate, LetsGatesTakeTurnsHoweverManyChannelsTheyHave) {
-  Union in;
-  for (int partition : {0, 1, 2}) in.send(partition, "a");
-  in.send(3, "b");
-  EXPECT_EQ(in.next(), "0:a");
-  EXPECT_EQ(in.next(), "3:b");
-  EXPECT_EQ(in.next(), "1:a");
-  EXPECT_EQ(in.next(), "3:EVENT_BUFFER");
-  EXPECT_EQ(in.next(), "2:a");
-}
-
-TEST(UnionInputGate, APriorityEventOfAnyGateComesFirst) {
-  Union in;
-  in.send(0, "a");
-  in.send(3, "b");
-  in.partitions[4]->broadcastEvent(barrier(1, AlignmentType::kUnaligned), true);
-  EXPECT_TRUE(in.all->priorityAvailable().isSet());
-  const auto got = in.all->pollPriority();
-  ASSERT_TRUE(got);
-  EXPECT_EQ(Gate::describe(*got), "4:PRIORITIZED_EVENT_BUFFER");
-  EXPECT_FALSE(in.all->pollPriority());
-  EXPECT_FALSE(in.all->priorityAvailable().isSet());
-}
-
-TEST(UnionInputGate, ItsSignalFollowsBothGates) {
-  Union in;
-  EXPECT_EQ(in.next(), "nothing");
-  EXPECT_FALSE(in.all->available().isSet());
-  in.send(4, "x");
-  EXPECT_TRUE(in.all->available().isSet());
-  EXPECT_EQ(in.next(), "4:x");
-  EXPECT_EQ(in.next(), "4:EVENT_BUFFER");
-  EXPECT_EQ(in.next(), "nothing");
-  EXPECT_FALSE(in.all->available().isSet());
-}
-
-TEST(UnionInputGate, FinishesWhenAllGatesHave) {
-  Union in;
-  for (int i = 0; i < 5; ++i) {
-    in.partitions[i]->notifyEndOfData(StopMode::DRAIN);
-    in.partitions[i]->finish();
-  }
-  int ends = 0;
-  while (!in.all->isFinished()) ends += in.all->pollNext()->dataType() == DataType::END_OF_PARTITION;
-  EXPECT_EQ(ends, 5);
-  EXPECT_EQ(in.all->hasReceivedEndOfData(), EndOfDataStatus::kDrained);
-  EXPECT_TRUE(in.all->available().isSet());
-  EXPECT_EQ(in.next(), "nothing");
 }
 
 }  // namespace

@@ -54,6 +54,21 @@ TEST(BarrierTrace, DrainsWhatEveryTrackRecordedInItsOrder) {
   EXPECT_TRUE(events.empty());
 }
 
+TEST(BarrierTrace, WhatAnotherTellsOfATaskNamesItsNewestTrack) {
+  const auto trace = std::make_shared<BarrierTrace>(SystemClock::instance());
+  const auto coordinator = trace->tracer("jobmanager", "coordinator");
+  trace->tracer("tm1", "map (1/2)#0");
+  trace->tracer("tm2", "map (1/2)#0");
+  coordinator->recordOf("map (1/2)#0", BarrierStep::kAcknowledged, 1, {.bytes = 5});
+  coordinator->recordOf("unheard of", BarrierStep::kAcknowledged, 1);
+  std::vector<BarrierTraceEvent> events;
+  trace->drain(events);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].track, 0u);
+  EXPECT_EQ(events[0].details, (BarrierDetails{.bytes = 5, .of = 2}));
+  EXPECT_EQ(events[1].details.of, -1);
+}
+
 TEST(BarrierTrace, EveryStepHasANameOfItsOwn) {
   for (int i = 0; i < kBarrierSteps; ++i) {
     const auto step = static_cast<BarrierStep>(i);
@@ -77,7 +92,7 @@ TEST(BarrierTraceFile, ReadsBackWhatAJobOfManyActorsWrote) {
       actors.push_back(executor.spawn({.name = "task " + std::to_string(a)}, [&, a](ExecutionContext&) {
         const auto tracer = trace->tracer("tm" + std::to_string(a % 2), "task \"" + std::to_string(a) + "\"");
         for (int i = 0; i < kEvents; ++i)
-          tracer->record(BarrierStep::kEnqueued, i, {.gate = 0, .channel = a, .count = i, .bytes = 7, .durationNanos = 9});
+          tracer->record(BarrierStep::kEnqueued, i, {.gate = 0, .channel = a, .count = i, .bytes = 7, .durationNanos = 9, .of = 0});
       }));
     for (auto& actor : actors) context.wait(WaitReason::kInputOrMail, {&actor->done()});
     (*writer)->stop(context);
@@ -92,7 +107,7 @@ TEST(BarrierTraceFile, ReadsBackWhatAJobOfManyActorsWrote) {
     const int32_t channel = event.details.channel;
     EXPECT_EQ(name, "task \"" + std::to_string(channel) + "\"");
     const BarrierDetails expected{
-        .gate = 0, .channel = channel, .count = next[static_cast<size_t>(channel)]++, .bytes = 7, .durationNanos = 9};
+        .gate = 0, .channel = channel, .count = next[static_cast<size_t>(channel)]++, .bytes = 7, .durationNanos = 9, .of = 0};
     ASSERT_EQ(event.details, expected);
   }
 }

@@ -56,8 +56,13 @@ class alignas(64) PipelinedSubpartition {
   void flush(NotificationBatch& notifications);
   /// Appends EndOfPartition; the reader is told in any case. Returns kDropped if finished or released before.
   int32_t finish(Buffer endOfPartition, NotificationBatch& notifications);
-  /// The barrier of this checkpoint, if it is still queued and timeoutable, overtakes what is in front of it. True if it did.
-  bool alignedBarrierTimeout(int64_t checkpointId, NotificationBatch& notifications);
+  /// What a barrier passes in the queue.
+  struct Passed {
+    int32_t elements = 0;
+    int64_t bytes = 0;  ///< of data
+  };
+  /// The barrier of this checkpoint, if it is still queued and timeoutable, overtakes what is in front of it. None if it did not.
+  std::optional<Passed> alignedBarrierTimeout(int64_t checkpointId, NotificationBatch& notifications);
   /// Its output data is not needed any more. The barrier stays.
   void abortCheckpoint(int64_t checkpointId, const std::shared_ptr<const Throwable>& cause);
 
@@ -91,6 +96,7 @@ class alignas(64) PipelinedSubpartition {
   int32_t desiredBufferSize() const;
   /// Buffers and events queued.
   int32_t queueLength() const;
+  Passed queued() const;
   int64_t buffersAdded() const;
   int64_t bytesPolled() const;
   ResultSubpartitionInfo info() const { return info_; }
@@ -112,6 +118,7 @@ class alignas(64) PipelinedSubpartition {
   void append(BufferConsumer consumer, NotificationBatch& notifications);
   void insertPriority(BufferConsumer consumer, NotificationBatch& notifications);
   ChannelStateOutput dataBehindPriority(uint32_t end, int64_t checkpointId) const;
+  Passed passedUpTo(uint32_t end) const;
   int64_t takePendingCheckpoint() { return std::exchange(pendingCheckpoint_, kNoCheckpoint); }
 
   // Two cache lines for what each buffer and each barrier touches, because they travel between two cores; the rest behind them.

@@ -122,6 +122,7 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
  private:
   friend class RecordWriter;
   void traceBarrier(BarrierStep step, int64_t checkpointId);
+  void traceBarrier(BarrierStep step, int64_t checkpointId, int32_t subpartition, const PipelinedSubpartition::Passed& passed);
   /// What the writer has open for one subpartition, or for all. `written` is how the flusher sees that something is new: it only grows.
   struct Slot {
     BufferBuilder builder;

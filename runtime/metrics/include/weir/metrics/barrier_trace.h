@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "weir/base/clock.h"
@@ -18,8 +19,8 @@ namespace weir {
 enum class BarrierStep : uint8_t {
   kTriggered,       ///< the coordinator asks the sources
   kEmitted,         ///< a task sends its barrier to all outputs
-  kEnqueued,        ///< it lies in the queue of a subpartition; `count`: buffers before it
-  kOvertook,        ///< it went to the front of that queue; `count`: buffers before it, unless it had waited there in order
+  kEnqueued,        ///< it lies in the queue of a subpartition; `count`: elements before it, `bytes` of data
+  kOvertook,        ///< it went to the front of that queue; `count` and `bytes` of what it passed
   kAnnounced,       ///< an input channel tells that an aligned barrier that may time out is in its queue
   kReceived,        ///< the barrier handler takes it from a channel
   kChannelBlocked,  ///< nothing of that channel is read until the alignment ends
@@ -27,7 +28,7 @@ enum class BarrierStep : uint8_t {
   kAligned,         ///< the last barrier is in; `duration`: since the first
   kSnapshotSync,    ///< the task's own part of the snapshot is done; `duration`
   kSnapshotAsync,   ///< the part that writes is done; `duration`, `bytes` written
-  kAcknowledged,    ///< the coordinator has heard of the subtask
+  kAcknowledged,    ///< the coordinator has heard of the subtask `of`; `bytes` of its state
   kCompleted,
   kAborted,
 };
@@ -42,6 +43,7 @@ struct BarrierDetails {
   int64_t count = -1;
   int64_t bytes = -1;
   int64_t durationNanos = -1;
+  int32_t of = -1;  ///< the track of the subtask that it is about, where another one tells it
 
   bool operator==(const BarrierDetails&) const = default;
 };
@@ -75,6 +77,8 @@ class BarrierTrace : public std::enable_shared_from_this<BarrierTrace> {
   std::shared_ptr<BarrierTracer> tracer(std::string process, std::string name);
   /// Appends what was recorded since the last call, in order for each track only.
   void drain(std::vector<BarrierTraceEvent>& into);
+  /// The newest track of this name; -1: none.
+  int32_t trackNamed(const std::string& name) const;
   /// Tracks from number `first` on; numbers count from 0 and never change.
   std::vector<Track> tracksFrom(size_t first) const;
 
@@ -86,6 +90,7 @@ class BarrierTrace : public std::enable_shared_from_this<BarrierTrace> {
   Queue events_;
   mutable Mutex mutex_;
   std::vector<Track> tracks_;
+  std::unordered_map<std::string, int32_t> newest_;  ///< by name; look-ups only
 };
 
 /// The writing end of one track.
@@ -95,6 +100,11 @@ class BarrierTracer {
   /// On the actor that owns the track.
   void record(BarrierStep step, int64_t checkpointId, const BarrierDetails& details = {}) {
     trace_->events_.enqueue(token_, event(step, checkpointId, details));
+  }
+  /// What another task did: the one whose track has this name.
+  void recordOf(const std::string& task, BarrierStep step, int64_t checkpointId, BarrierDetails details = {}) {
+    details.of = trace_->trackNamed(task);
+    record(step, checkpointId, details);
   }
   /// From another actor that works for the owner.
   void recordElsewhere(BarrierStep step, int64_t checkpointId, const BarrierDetails& details = {}) {
