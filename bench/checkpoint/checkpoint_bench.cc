@@ -1,28 +1,13 @@
 // A whole checkpoint of a job that does nothing, from its trigger to its completion on the JobMaster, in files: 3 stages x 4 against the
 // smallest file and three wake-ups of sleeping threads; N source tasks into one, for what each added task costs.
-#include <filesystem>
-
 #include "limits/create_rename.hpp"
 #include "limits/wake_up.hpp"
-#include "support/job.h"
-#include "weir/jobmanager/checkpoint_coordinator.h"
+#include "support/checkpoints.h"
 
 namespace weir::bench {
 namespace {
 
 constexpr int kCheckpoints = kForNumbers ? 50 : 3;
-
-class ScratchFolder {
- public:
-  ScratchFolder() : path_(std::filesystem::temp_directory_path() / ("weir-bench-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 StreamExecutionEnvironment environment(const ScratchFolder& folder, bool sync) {
   StreamExecutionEnvironment env;
@@ -36,19 +21,6 @@ DataStream<int64_t> idleSource(StreamExecutionEnvironment& env) {
   return env.fromGenerator(1'000'000, [](int64_t index) { return index; }, 1e-5);
 }
 
-/// Waits until every task runs.
-void awaitRunning(ExecutionContext& context, JobMaster& master) {
-  for (;;) {
-    const auto reply = master.requestSnapshot();
-    context.wait(WaitReason::kInputOrMail, {&reply->ready()});
-    const JobSnapshot now = reply->take();
-    if (now.status == JobStatus::kRunning &&
-        std::all_of(now.tasks.begin(), now.tasks.end(), [](const auto& task) { return task.current.state == ExecutionState::kRunning; }))
-      return;
-    context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + Millis(1)));
-  }
-}
-
 /// Nanoseconds of each checkpoint; in between all `tasks` hear of its completion and fall asleep.
 std::vector<uint64_t> takeCheckpoints(Jobs& jobs, const StreamExecutionEnvironment& env, int tasks) {
   const Nanos pause = Millis(5) + tasks * std::chrono::microseconds(100);
@@ -56,24 +28,9 @@ std::vector<uint64_t> takeCheckpoints(Jobs& jobs, const StreamExecutionEnvironme
   jobs.run(env, [&](ExecutionContext& context, MiniCluster&, JobMaster& master) {
     awaitRunning(context, master);
     for (int i = -2; i < kCheckpoints; ++i) {
-      struct Shared {
-        Signal done{"done"};
-        uint64_t start = 0, end = 0;
-        bool completed = false;
-      };
-      const auto shared = std::make_shared<Shared>();
       context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + pause));
-      master.withCoordinator([shared](CheckpointCoordinator* coordinator) {
-        shared->start = now_ns();
-        coordinator->triggerCheckpoint(SnapshotType::kCheckpoint, [shared](const CheckpointOutcome& outcome) {
-          shared->end = now_ns();
-          shared->completed = std::holds_alternative<std::shared_ptr<const CompletedCheckpoint>>(outcome);
-          shared->done.set();
-        });
-      });
-      context.wait(WaitReason::kInputOrMail, {&shared->done});
-      if (!shared->completed) Jobs::exitWith("a checkpoint failed");
-      if (i >= 0) times.push_back(shared->end - shared->start);  // the first ones make folders and threads
+      const uint64_t took = takeCheckpoint(context, master).nanos;
+      if (i >= 0) times.push_back(took);  // the first ones make folders and threads
     }
   });
   return times;

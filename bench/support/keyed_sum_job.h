@@ -72,12 +72,13 @@ enum class Shape { kTwoTasks, kChained };
 /// Runs `rounds` times the input through a running sum; M records/s from the first to the last record that the sink sees. Ends the process
 /// if the sums are wrong.
 inline double runKeyedSum(Jobs& jobs, const std::shared_ptr<const KeyedInput>& input, Shape shape, int64_t rounds,
-                          const std::string& checkpointInterval) {
+                          const std::string& checkpointInterval, const std::function<void(StreamExecutionEnvironment&)>& also = nullptr) {
   const int64_t count = rounds * KeyedInput::period();
   auto seen = std::make_shared<Discard::Seen>();
   StreamExecutionEnvironment env;
   env.setParallelism(1);
   if (!checkpointInterval.empty()) env.configure("execution.checkpointing.interval", checkpointInterval);
+  if (also) also(env);
   auto source = env.fromGenerator(count, [input](int64_t index) -> const KeyValue& { return input->at(index); });
   auto keyed = shape == Shape::kTwoTasks ? source.keyBy(&KeyValue::key) : reinterpretAsKeyedStream(source, &KeyValue::key);
   keyed.sum(&KeyValue::value).sinkTo("Discard", Batching::kBatches, Discard(seen, count));

@@ -1,4 +1,4 @@
-#include "barrier_latency.h"
+#include "weir/cli/barrier_latency.h"
 
 #include <fmt/format.h>
 

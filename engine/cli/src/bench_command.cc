@@ -5,9 +5,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "barrier_latency.h"
 #include "trace_report.h"
 #include "weir/base/thread_executor.h"
+#include "weir/cli/barrier_latency.h"
 #include "weir/cli/terminal.h"
 
 namespace weir {
