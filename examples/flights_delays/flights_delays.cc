@@ -89,10 +89,10 @@ Result<std::vector<std::map<std::string, std::string>>> plainRows(FileSystem& fi
 
 class Run final : public ExampleRun {
  public:
-  Run(FileSystem& files, std::string flightsPath, std::string planesPath)
-      : files_(files), flightsPath_(std::move(flightsPath)), planesPath_(std::move(planesPath)) {}
+  Run(FileSystem& files, std::string flightsPath, std::string planesPath, int64_t flights)
+      : files_(files), flightsPath_(std::move(flightsPath)), planesPath_(std::move(planesPath)), flights_(flights) {}
 
-  int64_t inputRecords() const override { return 336'776; }
+  int64_t inputRecords() const override { return flights_; }
 
   void printResults(std::ostream& out, bool colour) const override {
     print(out, colour, "engine", totals(*byEngine));
@@ -169,7 +169,17 @@ class Run final : public ExampleRun {
 
   FileSystem& files_;
   const std::string flightsPath_, planesPath_;
+  const int64_t flights_;
 };
+
+/// Lines behind the header.
+Result<int64_t> countRows(FileSystem& files, const std::string& path) {
+  WEIR_ASSIGN(LineReader lines, openSourceFile(files, path, {}));
+  int64_t rows = -1;
+  for (std::string_view line; lines.next(line);) rows += line.empty() ? 0 : 1;
+  if (lines.error()) return *lines.error();
+  return std::max<int64_t>(0, rows);
+}
 
 Result<std::unique_ptr<ExampleRun>> build(StreamExecutionEnvironment& env, const ExampleOptions& options) {
   const std::string flightsPath = options.dataDirectory + "/flights.csv.gz", planesPath = options.dataDirectory + "/planes.csv";
@@ -180,7 +190,8 @@ Result<std::unique_ptr<ExampleRun>> build(StreamExecutionEnvironment& env, const
   for (const auto& row : planeRows) (*planes)[row.at("tailnum")] = row.at("engine");
 
   if (!env.configuration().contains(kDefaultParallelism)) env.setParallelism(4);
-  auto run = std::make_unique<Run>(options.files, flightsPath, planesPath);
+  WEIR_ASSIGN(const int64_t rows, countRows(options.files, flightsPath));
+  auto run = std::make_unique<Run>(options.files, flightsPath, planesPath, rows);
   auto source = env.fromSource(flights, "flights", options.recordsPerSecond).uid("flights").setParallelism(2);
   const auto fold = [](Delays& all, const Delays& one) { all.add(one); };
 

@@ -318,6 +318,10 @@ TEST(Command, MistakesOfABenchmarkAreOneSentence) {
   expectUsageError({"bench"}, {"bench --help"});
   expectUsageError({"bench", "barrier", "--channels", "5000"}, {"5000"});
   expectUsageError({"bench", "barrier", "--channels", "one"}, {"one"});
+  expectUsageError({"bench", "barrier", "--channels", "16,0"}, {"0"});
+  expectUsageError({"bench", "barrier", "--milliseconds", "0"}, {"--milliseconds", "0"});
+  expectUsageError({"bench", "barrier", "--output", "xml"}, {"--output", "'xml'", "text and json"});
+  expectUsageError({"bench", "latency"}, {"latency"});
 }
 
 }  // namespace

@@ -26,8 +26,7 @@ CheckpointProperties::Retention retentionOf(ExternalizedCheckpointRetention rete
 /// As Flink: only exactly-once checkpoints can be unaligned; the wish is dropped with a warning, and the job runs.
 Result<void> readUnaligned(const Configuration& c, CheckpointCoordinatorConfiguration& options, std::vector<std::string>& warnings) {
   WEIR_ASSIGN(options.unalignedEnabled, c.get(kUnalignedCheckpoints));
-  WEIR_ASSIGN(const Duration alignedTimeout, c.get(kAlignedCheckpointTimeout));
-  options.alignedCheckpointTimeout = alignedTimeout.toMillis();
+  WEIR_ASSIGN(options.alignedCheckpointTimeout, c.getMillis(kAlignedCheckpointTimeout));
   if (options.unalignedEnabled && !options.exactlyOnce) {
     warnings.emplace_back("Unaligned checkpoints can only be used with checkpointing mode EXACTLY_ONCE");
     options.unalignedEnabled = false;
@@ -49,10 +48,8 @@ Result<CheckpointCoordinatorConfiguration> readCheckpointing(const Configuration
     options.intervalDuringBacklog =
         *duringBacklog == Duration() ? CheckpointCoordinatorConfiguration::kDisabled : duringBacklog->toMillis();
   }
-  WEIR_ASSIGN(const Duration timeout, c.get(kCheckpointingTimeout));
-  options.timeout = timeout.toMillis();
-  WEIR_ASSIGN(const Duration minPause, c.get(kMinPauseBetweenCheckpoints));
-  options.minPause = minPause.toMillis();
+  WEIR_ASSIGN(options.timeout, c.getMillis(kCheckpointingTimeout));
+  WEIR_ASSIGN(options.minPause, c.getMillis(kMinPauseBetweenCheckpoints));
   WEIR_ASSIGN(options.maxConcurrentCheckpoints, c.get(kMaxConcurrentCheckpoints));
   WEIR_ASSIGN(options.tolerableFailedCheckpoints, c.get(kTolerableFailedCheckpoints));
   WEIR_ASSIGN(const CheckpointingMode mode, c.get(kCheckpointingMode));
@@ -84,20 +81,14 @@ Result<RestartStrategyOptions> readRestartStrategy(const Configuration& c, bool 
   WEIR_ASSIGN(const auto type, c.getOptional(kRestartStrategy));
   if (type) options.type = restartTypeOf(*type);
   WEIR_ASSIGN(options.fixedDelayAttempts, c.get(kFixedDelayAttempts));
-  WEIR_ASSIGN(const Duration fixedDelay, c.get(kFixedDelayDelay));
-  options.fixedDelay = fixedDelay.toMillis();
+  WEIR_ASSIGN(options.fixedDelay, c.getMillis(kFixedDelayDelay));
   WEIR_ASSIGN(options.failureRateMaxFailures, c.get(kFailureRateMaxFailures));
-  WEIR_ASSIGN(const Duration rateInterval, c.get(kFailureRateInterval));
-  options.failureRateInterval = rateInterval.toMillis();
-  WEIR_ASSIGN(const Duration rateDelay, c.get(kFailureRateDelay));
-  options.failureRateDelay = rateDelay.toMillis();
-  WEIR_ASSIGN(const Duration initial, c.get(kExponentialDelayInitialBackoff));
-  options.initialBackoff = initial.toMillis();
-  WEIR_ASSIGN(const Duration max, c.get(kExponentialDelayMaxBackoff));
-  options.maxBackoff = max.toMillis();
+  WEIR_ASSIGN(options.failureRateInterval, c.getMillis(kFailureRateInterval));
+  WEIR_ASSIGN(options.failureRateDelay, c.getMillis(kFailureRateDelay));
+  WEIR_ASSIGN(options.initialBackoff, c.getMillis(kExponentialDelayInitialBackoff));
+  WEIR_ASSIGN(options.maxBackoff, c.getMillis(kExponentialDelayMaxBackoff));
   WEIR_ASSIGN(options.backoffMultiplier, c.get(kExponentialDelayBackoffMultiplier));
-  WEIR_ASSIGN(const Duration reset, c.get(kExponentialDelayResetBackoffThreshold));
-  options.resetBackoffThreshold = reset.toMillis();
+  WEIR_ASSIGN(options.resetBackoffThreshold, c.getMillis(kExponentialDelayResetBackoffThreshold));
   WEIR_ASSIGN(options.jitterFactor, c.get(kExponentialDelayJitterFactor));
   WEIR_ASSIGN(options.attemptsBeforeResetBackoff, c.get(kExponentialDelayAttempts));
   WEIR_TRY(options.validate());

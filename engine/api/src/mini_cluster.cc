@@ -19,11 +19,9 @@ namespace {
 Result<BufferDebloatSettings> debloatSettings(const Configuration& c, int64_t segmentSize) {
   BufferDebloatSettings settings;
   WEIR_ASSIGN(settings.enabled, c.get(kBufferDebloatEnabled));
-  WEIR_ASSIGN(const Duration period, c.get(kBufferDebloatPeriod));
-  settings.period = period.toMillis();
+  WEIR_ASSIGN(settings.period, c.getMillis(kBufferDebloatPeriod));
   WEIR_ASSIGN(settings.samples, c.get(kBufferDebloatSamples));
-  WEIR_ASSIGN(const Duration target, c.get(kBufferDebloatTarget));
-  settings.target = target.toMillis();
+  WEIR_ASSIGN(settings.target, c.getMillis(kBufferDebloatTarget));
   WEIR_ASSIGN(settings.thresholdPercentages, c.get(kBufferDebloatThresholdPercentages));
   WEIR_ASSIGN(const MemorySize min, c.get(kMinMemorySegmentSize));
   WEIR_ASSIGN(const MemorySize starting, c.get(kStartingMemorySegmentSize));
@@ -50,10 +48,8 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{}: {} are too many segments of {} bytes; lower it", kNetworkMemoryMin.key, min.toString(), segment.bytes)};
   options.networkSegments = static_cast<int32_t>(segments);
-  WEIR_ASSIGN(const Duration interval, c.get(kTaskCancellationInterval));
-  options.cancellationInterval = interval.toMillis();
-  WEIR_ASSIGN(const Duration timeout, c.get(kTaskCancellationTimeout));
-  options.cancellationTimeout = timeout.toMillis();
+  WEIR_ASSIGN(options.cancellationInterval, c.getMillis(kTaskCancellationInterval));
+  WEIR_ASSIGN(options.cancellationTimeout, c.getMillis(kTaskCancellationTimeout));
   WEIR_ASSIGN(options.network.buffers.buffersPerChannel, c.get(kBuffersPerChannel));
   WEIR_ASSIGN(options.network.buffers.floatingBuffersPerGate, c.get(kFloatingBuffersPerGate));
   WEIR_ASSIGN(options.network.buffers.maxBuffersPerChannel, c.get(kMaxBuffersPerChannel));
@@ -66,8 +62,7 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
   options.network.requestBackoffInitial = Millis(backoffInitial);
   options.network.requestBackoffMax = Millis(backoffMax);
   WEIR_ASSIGN(options.network.debloat, debloatSettings(c, segment.bytes));
-  WEIR_ASSIGN(const Duration partitionTimeout, c.get(kPartitionRequestTimeout));
-  options.network.partitionRequestTimeout = partitionTimeout.toMillis();
+  WEIR_ASSIGN(options.network.partitionRequestTimeout, c.getMillis(kPartitionRequestTimeout));
   return options;
 }
 

@@ -65,6 +65,12 @@ StreamExecutionEnvironment& StreamExecutionEnvironment::configure(const std::str
 Result<std::shared_ptr<const JobGraph>> StreamExecutionEnvironment::getJobGraph(const std::string& jobName) const {
   if (configured_.has_error()) return configured_.error();
   WEIR_TRY(configuration_.validate());
+  if (!program_->misplaced.empty())
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("Name, parallelism and other settings belong to an operator: behind '{}' they are given to a way to the next one "
+                    "(rebalance() or alike, a union, a side output); give them before it or to the operator behind it",
+                    program_->misplaced)};
   WEIR_ASSIGN(JobGraph graph, program_->graph.toJobGraph(jobName));
   return std::make_shared<const JobGraph>(std::move(graph));
 }

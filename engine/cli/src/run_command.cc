@@ -5,6 +5,8 @@
 
 #include <charconv>
 #include <iostream>
+#include <set>
+#include <span>
 
 #include "interrupt.h"
 #include "weir/api/make_executor.h"
@@ -18,6 +20,8 @@
 
 namespace weir {
 namespace {
+
+const std::string kKilledBy = "killed by --kill after ";
 
 ExitCode fail(ExitCode code, const std::string& message) {
   std::cerr << "weir: " << message << '\n';
@@ -101,6 +105,8 @@ class Client {
     const JobResult& result = master.result();
     const auto reply = master.requestSnapshot();
     context.wait(WaitReason::kInputOrMail, {&reply->ready()});
+    const bool failed = result.status == JobStatus::kFailed && !result.exceptions.empty();  // by the last of them: that is told as its end
+    tellRestarts(std::span(result.exceptions).first(result.exceptions.size() - (failed ? 1 : 0)));
     return finish(reply->take(), result, example);
   }
 
@@ -131,12 +137,26 @@ class Client {
                    elapsed);
     lastRead_ = read;
     lastElapsed_ = elapsed;
+    tellRestarts(snapshot.exceptions);
+  }
+
+  /// Why the job begins anew, each cause once however often it comes: one that does not go away would restart it for ever.
+  void tellRestarts(std::span<const ExceptionHistoryEntry> exceptions) {
+    for (const ExceptionHistoryEntry& exception : exceptions) {
+      std::string cause = reasonOf(*exception.failure, exception.taskName);
+      if (cause.find(kKilledBy) != std::string::npos) continue;
+      std::string kind = cause;  // without what differs from one time to the next
+      std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+      if (!told_.insert(std::move(kind)).second) continue;
+      progress_.clear();
+      std::cerr << "weir: warning: the job restarts: " << cause << '\n';
+    }
   }
 
   void killWhatIsDue(ExecutionContext& context, MiniCluster& cluster, int64_t read, int64_t total) {
     std::erase_if(kills_, [&](const KillSpec& kill) {
       if (static_cast<double>(read) < kill.atShare * static_cast<double>(total)) return false;
-      const auto cause = std::make_shared<Throwable>("java.lang.Exception", "killed by --kill after " + withThousands(read) + " records");
+      const auto cause = std::make_shared<Throwable>("java.lang.Exception", kKilledBy + withThousands(read) + " records");
       if (!cluster.failSubtask(context, kill.vertex, kill.subtask, cause)) return false;  // not running right now: the next look finds it
       if (!options_.quiet) {
         progress_.clear();
@@ -173,7 +193,7 @@ class Client {
       return fail(kExitInterrupted, "interrupted: the job was cancelled" + continuation(snapshot));
     if (!finished)
       return fail(kExitFailed, fmt::format("the job {}{}{}{}", result.status == JobStatus::kFailed ? "failed: " : "ended as CANCELED",
-                                           result.failure ? reasonOf(result) : "", continuation(snapshot),
+                                           result.failure ? reasonOf(*result.failure, lastTaskOf(result)) : "", continuation(snapshot),
                                            options_.logFile.empty() ? "; --log FILE keeps the whole story" : ""));
     for (const KillSpec& kill : kills_)
       return fail(kExitFailed,
@@ -183,9 +203,9 @@ class Client {
   }
 
   /// What failed, where: the causes without those that only say that the job was not restarted.
-  static std::string reasonOf(const JobResult& result) {
+  static std::string reasonOf(const Throwable& failure, const std::string& taskName) {
     std::vector<const Throwable*> causes;
-    for (const Throwable* t = result.failure.get(); t; t = t->cause().get()) causes.push_back(t);
+    for (const Throwable* t = &failure; t; t = t->cause().get()) causes.push_back(t);
     std::erase_if(causes, [&](const Throwable* t) {
       const bool wraps = t->className().ends_with(".JobException") || t->className().ends_with(".SuppressRestartsException");
       return wraps && t != causes.back();
@@ -198,10 +218,10 @@ class Client {
     };
     std::string reason = told(*causes.front());
     if (causes.size() > 1) reason += ": " + told(*causes.back());
-    if (!result.exceptions.empty() && !result.exceptions.back().taskName.empty())
-      reason += " [" + result.exceptions.back().taskName + "]";
+    if (!taskName.empty()) reason += " [" + taskName + "]";
     return reason;
   }
+  static std::string lastTaskOf(const JobResult& result) { return result.exceptions.empty() ? "" : result.exceptions.back().taskName; }
   /// Where to go on from, if a checkpoint was kept.
   std::string continuation(const JobSnapshot& snapshot) const {
     if (!snapshot.checkpoints || !snapshot.checkpoints->latestCompleted) return "";
@@ -220,6 +240,7 @@ class Client {
   bool interrupted_ = false;
   int64_t lastRead_ = 0, furthest_ = 0;
   double lastElapsed_ = 0;
+  std::set<std::string> told_;  ///< kinds of causes of restarts
 };
 
 }  // namespace

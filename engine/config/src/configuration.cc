@@ -6,6 +6,7 @@
 #include <array>
 
 #include "text.h"
+#include "weir/config/checkpointing_options.h"
 
 namespace weir {
 namespace {
@@ -167,6 +168,9 @@ ConfigNote Configuration::noteOnAlias(const std::string& key, const KnownOption&
 
 std::vector<ConfigNote> Configuration::notes() const {
   std::vector<ConfigNote> notes = readNotes_;
+  if (const auto mode = getOptional(kRecoveryClaimMode); mode.has_value() && *mode == RecoveryClaimMode::kLegacy)
+    notes.push_back({LogLevel::kWarn, fmt::format("{}: LEGACY is taken as NO_CLAIM: the checkpoint stays whole, and is never deleted here",
+                                                  kRecoveryClaimMode.key)});
   for (const auto& [key, value] : values_) {
     for (ConfigNote& note : notesOn(key)) notes.push_back({note.level, value.origin.prefix() + note.text});
   }

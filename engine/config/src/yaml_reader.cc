@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 
 #include "text.h"
@@ -185,12 +186,17 @@ class Flattener {
       value.kind = scalar.kind;
       value.text = std::move(scalar.text);
     }
+    // As in Flink the later one counts; where both are far apart nobody sees it.
+    if (const auto [earlier, isNew] = linesOf_.try_emplace(key, value.origin.line); !isNew)
+      into_.addNote({LogLevel::kWarn, fmt::format("{}{} is set here and in line {}: what is set here counts", value.origin.prefix(), key,
+                                                  std::exchange(earlier->second, value.origin.line))});
     into_.set(key, std::move(value));
   }
 
   Configuration& into_;
   const std::string source_;
   int depth_ = 0, nodes_ = 0;
+  std::map<std::string, int> linesOf_;  ///< of whole keys, which may be written as a path of mappings or in one piece
 };
 
 Error refusal(const std::string& source, const YAML::Mark& mark, const std::string& why) {

@@ -189,6 +189,25 @@ TEST_F(Programs, NumbersThatMakeNoSenseAreRefusedWithTheNameOfTheOperator) {
   EXPECT_NE(saidOf([&](auto& e) { e.fromSequence(INT64_MIN, INT64_MAX); }), "");
 }
 
+// In Flink they would not compile: what such a call returns has no settings. Here they would have changed the operator in front.
+TEST_F(Programs, SettingsBehindAWayToTheNextOperatorAreRefused) {
+  const auto said = [](const std::function<void(DataStream<int64_t>)>& set) {
+    StreamExecutionEnvironment other;
+    auto source = other.fromSequence(1, 2).name("numbers").setParallelism(1);
+    set(source);
+    source.addSink([](int64_t) {});
+    const auto graph = other.getJobGraph("job");
+    if (graph.has_error()) return graph.error().message;
+    return std::to_string((*graph)->vertices().front().parallelism);
+  };
+  EXPECT_EQ(said([](auto) {}), "1");
+  for (const auto& misplaced : std::vector<std::function<void(DataStream<int64_t>)>>{
+           [](auto stream) { stream.rebalance().setParallelism(3); }, [](auto stream) { stream.unionWith(stream).name("both"); },
+           [](auto stream) { stream.getSideOutput(OutputTag<int64_t>("late")).uid("side"); },
+           [](auto stream) { DataStream<int64_t>(stream.keyBy([](int64_t x) { return x; }).stream()).setMaxParallelism(3); }})
+    EXPECT_NE(said(misplaced).find("behind 'numbers' they are given to a way to the next one"), std::string::npos) << said(misplaced);
+}
+
 TEST_F(Programs, KeysOfTheConfigurationHoldForWhatIsAddedAfterThem) {
   StreamExecutionEnvironment other;
   other.setParallelism(3).configure("execution.checkpointing.interval", "1 s");

@@ -2,6 +2,7 @@
 
 #include "weir/base/error.h"
 #include "weir/cli/command_line.h"
+#include "weir/cli/out_of_memory.h"
 
 namespace weir {
 namespace {
@@ -78,6 +79,30 @@ TEST(ExitCodes, AreOneWhereTheJobFailedOrItsResultIsWrong) {
   EXPECT_EQ(wrong.code, kExitFailed);
   EXPECT_NE(wrong.err.find("7 is missing"), std::string::npos) << wrong.err;
   EXPECT_EQ(weir({"run", "wrong", "--quiet"}).code, kExitOk) << "nobody asked";
+}
+
+TEST(ExitCodes, OfAJobThatWasRestartedComeWithEachCauseOnce) {
+  // Another number every time: the same cause.
+  const Answer answer = weir({"run", "throws", "--quiet", "-D", "restart-strategy.type=fixed-delay", "-D",
+                              "restart-strategy.fixed-delay.attempts=5", "-D", "restart-strategy.fixed-delay.delay=1 ms"});
+  EXPECT_EQ(answer.code, kExitFailed);
+  const std::string warning = "weir: warning: the job restarts: no ";
+  const size_t first = answer.err.find(warning);
+  ASSERT_NE(first, std::string::npos) << answer.err;
+  EXPECT_EQ(answer.err.find(warning, first + 1), std::string::npos) << answer.err;
+  EXPECT_NE(answer.err.find("the job failed: "), std::string::npos) << answer.err;
+}
+
+TEST(ExitCodes, AreThreeWhereMemoryRanOutAndNobodyCouldMakeAFailedTaskOfIt) {
+  const auto runOut = [] {
+    explainOutOfMemory();
+    try {
+      throw std::bad_alloc();
+    } catch (...) {
+      std::terminate();
+    }
+  };
+  EXPECT_EXIT(runOut(), testing::ExitedWithCode(kExitEngine), "^weir: the engine failed: out of memory; .*\n$");
 }
 
 TEST(ExitCodes, AreOneWhereNobodyWasKilled) {

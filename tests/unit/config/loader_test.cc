@@ -90,6 +90,23 @@ std::string yamlError(std::string_view text) {
   return configuration.has_error() ? configuration.error().message : "(no error)";
 }
 
+TEST(YamlFile, AKeyThatIsSetTwiceByDifferentPathsIsTold) {
+  const auto configuration = parseYamlConfiguration("parallelism:\n  default: 2\nparallelism.default: 3\n", "config.yaml");
+  ASSERT_TRUE(configuration.has_value());
+  EXPECT_EQ(configuration->find("parallelism.default")->text, "3") << "as in Flink";
+  const auto notes = configuration->notes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].text, "config.yaml:3:22: parallelism.default is set here and in line 2: what is set here counts");
+}
+
+TEST(YamlFile, LegacyClaimModeIsToldToBeNoClaim) {
+  const auto configuration = parseYamlConfiguration("execution.state-recovery.claim-mode: LEGACY\n", "config.yaml");
+  const auto notes = configuration->notes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].level, LogLevel::kWarn);
+  EXPECT_NE(notes[0].text.find("LEGACY is taken as NO_CLAIM"), std::string::npos);
+}
+
 TEST(YamlFile, PointsAtTheMistake) {
   EXPECT_EQ(yamlError("a: 1\nb:\n  c: 1\n  c: 2\n"), "config.yaml:4:3: Error parsing YAML configuration: found duplicate key c");
   EXPECT_EQ(yamlError("a:\n  b:\n"),

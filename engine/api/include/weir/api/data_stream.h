@@ -26,6 +26,8 @@ struct Program {
   int32_t parallelism = 1;
   int32_t maxParallelism = 0;  ///< 0: Flink's default for each parallelism
   BufferTimeout bufferTimeout;
+  StreamNode nobody;      ///< takes the settings of what is no operator
+  std::string misplaced;  ///< the operator behind which the first of these was; empty: none
 
   /// What getJobGraph() and execute() say instead, if it is the first.
   void mistake(const Error& error) { graph.mistake(error.message); }
@@ -63,9 +65,17 @@ class OperatorSettings {
 
  protected:
   OperatorSettings(std::shared_ptr<Program> program, int32_t node) : program_(std::move(program)), node_(node) {}
-  StreamNode& node() { return program_->graph.node(node_); }
+  StreamNode& node() {
+    StreamNode& operatorNode = program_->graph.node(node_);
+    if (isOperator_) return operatorNode;
+    if (program_->misplaced.empty()) program_->misplaced = operatorNode.name;
+    return program_->nobody;
+  }
   std::shared_ptr<Program> program_;
   int32_t node_;
+  /// False: a way to the next operator, as after rebalance(), a union or a side output. Settings would change the operator in front of it;
+  /// Flink's streams of that kind have none.
+  bool isOperator_ = true;
 
  private:
   Derived& self() { return static_cast<Derived&>(*this); }
@@ -117,7 +127,9 @@ class DataStream : public OperatorSettings<DataStream<T>> {
   DataStream(std::shared_ptr<Program> program, int32_t node)
       : OperatorSettings<DataStream<T>>(std::move(program), node), origins_{{node, {}, nullptr}} {}
   DataStream(std::shared_ptr<Program> program, std::vector<Origin> origins)
-      : OperatorSettings<DataStream<T>>(std::move(program), origins.front().node), origins_(std::move(origins)) {}
+      : OperatorSettings<DataStream<T>>(std::move(program), origins.front().node), origins_(std::move(origins)) {
+    this->isOperator_ = false;
+  }
 
   /// f(const T&) -> Out
   template <class F, class Out = std::remove_cvref_t<std::invoke_result_t<F&, const T&>>>
@@ -226,6 +238,7 @@ class DataStream : public OperatorSettings<DataStream<T>> {
   }
   DataStream<T> partitioned(std::shared_ptr<const EdgePartitioner> partitioner) const {
     DataStream<T> copy = *this;
+    copy.isOperator_ = false;
     for (Origin& origin : copy.origins_) origin.partitioner = partitioner;
     return copy;
   }

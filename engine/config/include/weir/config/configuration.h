@@ -48,6 +48,11 @@ class Configuration {
     if (const char* expected = option.complaint ? option.complaint(*typed) : nullptr) return outOfRange(option.key, *value, expected);
     return std::optional<T>(std::move(*typed));
   }
+  /// The same in milliseconds, of durations.
+  Result<Millis> getMillis(const ConfigOption<Duration>& option) const {
+    WEIR_ASSIGN(const Duration value, get(option));
+    return value.toMillis();
+  }
   /// Whether it is set, under whichever spelling.
   template <class T>
   bool contains(const ConfigOption<T>& option) const {
