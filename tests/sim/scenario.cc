@@ -225,6 +225,23 @@ class Drawing {
     s_.restartDelayMs = oneIn(2) ? 0 : between(1, 20);
   }
 
+  /// Of all edges together, if each went to all; in the run that has most.
+  int64_t mostChannels() const {
+    int64_t most = 0;
+    for (size_t run = 0; run < s_.incarnations.size(); ++run) {
+      int64_t channels = 0;
+      const auto count = [&](int32_t from, int32_t toGroup) {
+        channels += s_.parallelismOf(s_.nodes[static_cast<size_t>(from)].group, run) * s_.parallelismOf(toGroup, run);
+      };
+      for (const Node& node : s_.nodes)
+        for (const Input& input : node.inputs)
+          for (const int32_t from : input.from) count(from, node.group);
+      for (const Sink& sink : s_.sinks) count(sink.from, sink.group);
+      most = std::max(most, channels);
+    }
+    return most;
+  }
+
   void drawUnaligned() {
     s_.unaligned = true;
     s_.maxConcurrent = 1;
@@ -232,10 +249,10 @@ class Drawing {
     s_.subtasksPerFile = static_cast<int32_t>(between(1, 6));
     s_.independentAcks = oneIn(3);
     if (s_.taskManagers > 1) {
-      // Slow links: a checkpoint that cannot be over in time is followed by the next for ever, and so many barriers that nothing else
-      // passes.
-      s_.intervalMs = std::max<int64_t>(s_.intervalMs, 30);
-      s_.timeoutMs = std::max<int64_t>(s_.timeoutMs, 60);
+      // Slow links, some of which take a message at a time: a checkpoint that cannot be over in time, or is declined because a task is
+      // still recovering, is followed by the next for ever, and so many barriers and markers that nothing else passes.
+      s_.intervalMs = std::max<int64_t>({s_.intervalMs, 30, mostChannels() / 2});
+      s_.timeoutMs = std::max<int64_t>(s_.timeoutMs, std::max<int64_t>(60, mostChannels()));
     }
     // Back pressure is what such checkpoints are for: somebody is slow.
     Node& slow = s_.nodes[below(s_.nodes.size())];

@@ -37,6 +37,15 @@ TEST(Unaligned, StandsFailuresAfterARescaleToo) { checkSeeds(5, {.rescale = true
 
 TEST(Unaligned, StandsTroubleWithTheDisk) { checkSeeds(10, {.disk = true, .unaligned = true}); }
 
+TEST(Unaligned, GivesWhatTheSameJobGivesAligned) {
+  checkSeeds(5, {.unaligned = true}, [](const Scenario& scenario, const Outcome&) {
+    Scenario aligned = scenario;
+    aligned.unaligned = false;
+    const Outcome outcome = simulate(aligned);
+    EXPECT_TRUE(outcome.problems.empty()) << "aligned, seed " << scenario.seed << "\n" << scenario.describe() << outcome.problems.front();
+  });
+}
+
 TEST(AtLeastOnce, LosesNothingUnderFailures) { checkSeeds(10, {.atLeastOnce = true}); }
 
 TEST(RescaledRestore, GoesOnWhereTheJobWasCancelled) { checkSeeds(10, {.failures = false, .rescale = true}); }

@@ -36,7 +36,7 @@ class JobCheckpointing::Timer final : public CheckpointTimer {
 class JobCheckpointing::Io final : public CheckpointIo {
  public:
   explicit Io(JobMaster& master) : master_(master), loop_(std::make_shared<Loop>()) {
-    master.world().executor.spawn({.name = "checkpoint io " + master.job().toString(), .clock = &master.clock()},
+    master.world().executor.spawn({.name = "checkpoint io " + master.job().toString(), .clock = &master.clock(), .process = "jobmanager"},
                                   [loop = loop_](ExecutionContext& context) {
                                     loop->context = &context;
                                     loop->mails.run(context);

@@ -50,7 +50,7 @@ JobMaster::~JobMaster() = default;
 
 void JobMaster::start() {
   post("start job", [this] { initialize(); });
-  world_.executor.spawn({.name = "job master " + job_.toString(), .clock = options_.clock},
+  world_.executor.spawn({.name = "job master " + job_.toString(), .clock = options_.clock, .process = "jobmanager"},
                         [self = shared_from_this()](ExecutionContext& context) { self->run(context); });
 }
 

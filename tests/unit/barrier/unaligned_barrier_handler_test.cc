@@ -407,8 +407,8 @@ TEST_F(UnalignedHandler, AnInputThatHasSeenANewerBarrierAbortsTheCheckpoint) {
   EXPECT_FALSE(handler_->isCheckpointPending());
 }
 
-// rpc-barrier-must-not-unblock
-TEST_F(UnalignedHandler, ABarrierThatTheCoordinatorStandsInForBlocksNothing) {
+// rpc-barrier-must-not-unblock: what the coordinator stands in for has blocked nothing, so that there is nothing to resume.
+TEST_F(UnalignedHandler, RpcBarrierMustNotUnblock) {
   open(3);
   handler_->processEndOfPartition(0);
   handler_->processBarrier(timeoutable(1, kTimeout), 1, true);
