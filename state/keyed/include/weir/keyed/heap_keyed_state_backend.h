@@ -58,7 +58,8 @@ class HeapKeyedStateBackend final : public KeyedStateBackend<K> {
   std::vector<K> keys(const std::string& name) override {
     std::vector<K> all;
     for (auto& [key, window] : keysAndWindows(name))
-      if (all.empty() || !sameKey<K>(all.back(), key)) all.push_back(std::move(key));
+      // Found by argument, so that keys may bring a comparison of their own; the cast is for the references of a vector of bool.
+      if (all.empty() || !sameKey(static_cast<const K&>(all.back()), key)) all.push_back(std::move(key));
     return all;
   }
 
