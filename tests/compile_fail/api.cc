@@ -2,6 +2,7 @@
 #include "weir/aggregate/collections.h"
 #include "weir/api/aggregated_stream.h"
 #include "weir/api/stream_execution_environment.h"
+#include "weir/api/two_stage_windows.h"
 
 enum class Colour { kRed };
 struct NoFields {
@@ -38,6 +39,7 @@ void compiles() {
 // CASE STREAM_OF_POINTERS: Weir cannot serialize the elements of this stream: use
 // CASE STREAM_WITHOUT_FIELDS: Weir cannot serialize the elements of this stream: use
 // CASE TWO_STAGES_WITHOUT_MERGE: Weir cannot aggregate in two stages with this function: its accumulators cannot be merged
+// CASE TWO_STAGES_OF_WINDOWS_WITHOUT_MERGE: Weir cannot aggregate in two stages with this function: its accumulators cannot be merged
 // CASE AGGREGATE_OF_ANOTHER_TYPE: This aggregate function takes another type than the stream has: use on(
 // CASE NO_AGGREGATE: Weir cannot aggregate with this type: an aggregate function has
 void doesNot() {
@@ -54,6 +56,8 @@ void doesNot() {
   orders(env).map([](const Order&) { return NoFields{}; });
 #elif defined(TWO_STAGES_WITHOUT_MERGE)
   prices(env).keyBy([](double) { return true; }).aggregate(weir::ExponentialAverage()).twoStage({});
+#elif defined(TWO_STAGES_OF_WINDOWS_WITHOUT_MERGE)
+  prices(env).windowAll(weir::TumblingEventTimeWindows::of(weir::Millis(1))).aggregate(weir::ExponentialAverage()).twoStage({});
 #elif defined(AGGREGATE_OF_ANOTHER_TYPE)
   prices(env).keyBy([](double) { return true; }).aggregate(weir::Sum<int64_t>());
 #elif defined(NO_AGGREGATE)

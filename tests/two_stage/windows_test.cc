@@ -29,23 +29,17 @@ DataStream<Order> timed(const DataStream<Order>& orders, Millis bound) {
 }
 
 template <AggregateFunction F>
-DataStream<Windowed<typename F::Out>> windows(DataStream<Order> stream, const WindowSettings& settings, F f) {
-  using Out = typename F::Out;
-  using Contents = AggregateContents<F, WithWindow<Out>, Windowed<Out>>;
-  DataStream<Order> keyed = stream.keyBy(&Order::key).stream();
-  return keyed.template transform<Windowed<Out>>("Window", Batching::kOneByOne, [settings, f](OperatorSetup setup) {
-    return std::make_unique<WindowOperator<std::string Order::*, Contents>>(std::move(setup), &Order::key, settings, Contents(f),
-                                                                            heapKeyedStateBackend<std::string>());
-  });
+auto windows(const DataStream<Order>& stream, const WindowSettings& settings, F f) {
+  WindowedStream<Order, std::string Order::*> windowed(stream.keyBy(&Order::key).stream(), &Order::key, settings.assigner);
+  windowed.allowedLateness(Millis(settings.allowedLateness));
+  if (settings.trigger) windowed.trigger(settings.trigger);
+  if (!settings.lateTag.empty()) windowed.sideOutputLateData(OutputTag<Order>(settings.lateTag));
+  return windowed.template aggregate<Windowed<typename F::Out>>(f, WithWindow<typename F::Out>());
 }
 template <MergeableAggregate F>
-auto twoStageWindows(const DataStream<Order>& stream, const WindowSettings& settings, F f, TwoStageOptions<std::string> options,
+auto twoStageWindows(const DataStream<Order>& stream, const WindowSettings& settings, F f, const TwoStageOptions<std::string>& options,
                      int32_t parallelism = 3) {
-  StreamNode global;
-  global.parallelism = parallelism;
-  using Out = typename F::Out;
-  return aggregateWindowsInTwoStages<Order, std::string Order::*, F, WithWindow<Out>, Windowed<Out>>(stream, &Order::key, settings, f,
-                                                                                                     options, std::move(global));
+  return windows(stream, settings, f).twoStage(options).setParallelism(parallelism);
 }
 
 using Late = std::pair<std::string, int64_t>;  ///< key, number
@@ -171,6 +165,28 @@ TEST(TwoStageWindows, ALateRecordCountsOnce) {
   EXPECT_EQ(resultsOf(true, {0, 1000, 1, 2}).front(), 1);
   const auto both = resultsOf(true, {0, 1000, 1, 2});
   EXPECT_EQ(*(both.end() - 2), 1101) << "late records between two watermarks may come together";
+}
+
+TEST(TwoStageWindows, OfAllRecordsAreSpreadToo) {
+  const auto sums = [](bool twoStages) {
+    TwoStageJob job(1, 3);
+    auto stream = timed(job.orders(900, [](int64_t number) { return Order{number, "", number, static_cast<double>(number)}; }), Millis(5));
+    auto all = stream.windowAll(TumblingEventTimeWindows::of(Millis(100))).aggregate(on(&Order::amount, Sum<int64_t>()));
+    auto store = std::make_shared<TransactionalCollectResult<int64_t>>();
+    const auto write = [&](DataStream<int64_t> to) {
+      to.sinkTo("sums", Batching::kBatches, TransactionalCollectSink<int64_t>(store)).setParallelism(1);
+    };
+    if (twoStages)
+      write(all.twoStage({.salts = 6}));
+    else
+      write(all);
+    EXPECT_EQ(job.run().status, JobStatus::kFinished) << job.failure();
+    auto values = store->values();
+    std::sort(values.begin(), values.end());
+    return values;
+  };
+  EXPECT_EQ(sums(false).size(), 9U);
+  EXPECT_EQ(sums(true), sums(false));
 }
 
 TEST(TwoStageWindows, WhatCannotBeSplitIsRefused) {

@@ -46,12 +46,20 @@ class TwoStageStream : public DataStream<R> {
   }
   TwoStageStream& uid(const std::string& uid) {
     local().uid = uid + "-local";
+    if (!localAtProducers_) this->program_->graph.node(localNode_ - 1).uid = uid + "-salt";
     this->node().uid = uid;
     return *this;
   }
   TwoStageStream& setParallelism(int32_t parallelism) {
     if (!localAtProducers_) local().parallelism = parallelism;
     this->node().parallelism = parallelism;
+    return *this;
+  }
+  /// Of the first stage alone, where it is not with the producers.
+  TwoStageStream& setLocalParallelism(int32_t parallelism) {
+    if (localAtProducers_) return *this;
+    local().parallelism = parallelism;
+    if (local().maxParallelism < parallelism) local().maxParallelism = 0;
     return *this;
   }
   TwoStageStream& cost(Nanos perRecord, CostMode mode = CostMode::kSleep) {
@@ -66,7 +74,7 @@ class TwoStageStream : public DataStream<R> {
 
  private:
   StreamNode& local() { return this->program_->graph.node(localNode_); }
-  int32_t localNode_;
+  int32_t localNode_;  ///< behind the node that salts, where there is one
   bool localAtProducers_;
 };
 

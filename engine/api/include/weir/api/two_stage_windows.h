@@ -51,8 +51,11 @@ TwoStageStream<Out> AggregatedWindows<T, KeyFn, A, F, Out>::twoStage(TwoStageOpt
                 "Weir cannot aggregate in two stages with this function: its accumulators cannot be merged (kTraits.mergeable is false, or "
                 "there is no merge(Acc&, const Acc&)); aggregate in one stage, or find a form that keeps what a merge needs");
   StreamNode global = this->program_->graph.takeBackLast(this->node_);
-  return aggregateWindowsInTwoStages<T, KeyFn, A, F, Out>(keyed_, keyFn_, settings_, aggregate_, options, std::move(global), function_,
-                                                          evicts_);
+  const bool ofAll = global.maxParallelism == 1;  // windowAll: stage one is as parallel as the program
+  auto result = aggregateWindowsInTwoStages<T, KeyFn, A, F, Out>(keyed_, keyFn_, settings_, aggregate_, options, std::move(global),
+                                                                 function_, evicts_);
+  if (ofAll) result.setLocalParallelism(this->program_->parallelism);
+  return result;
 }
 
 }  // namespace weir
