@@ -18,8 +18,9 @@ Result<void> ConnectionManager::start() {
     }
     auto server = PartitionRequestServer::create(self->partitions_, clock ? *clock : self->executor_.clock(),
                                                  self->options_.partitionRequestTimeout);
-    self->spawn("data server " + self->options_.self + " for " + peer, server->loop(), [server] { server->stop(); });
-    return {server->loop(), server};
+    const ConnectionEnd end{server->loop(), server};
+    self->spawn("data server " + self->options_.self + " for " + peer, end, [server] { server->stop(); });
+    return end;
   });
 }
 
@@ -33,12 +34,13 @@ std::shared_ptr<PartitionRequestClient> ConnectionManager::clientTo(const std::s
     client = known;
   }
   if (broken) broken->stop();
-  spawn("data client " + options_.self + " to " + peer, client->loop(), [client] { client->stop(); });
-  transport_->connect(options_.self, peer, {client->loop(), client});
+  const ConnectionEnd end{client->loop(), client};
+  spawn("data client " + options_.self + " to " + peer, end, [client] { client->stop(); });
+  transport_->connect(options_.self, peer, end);
   return client;
 }
 
-void ConnectionManager::spawn(const std::string& name, std::shared_ptr<ActorLoop> loop, std::function<void()> stopEnd) {
+void ConnectionManager::spawn(const std::string& name, const ConnectionEnd& end, std::function<void()> stopEnd) {
   uint64_t number;
   bool late;
   {
@@ -48,13 +50,18 @@ void ConnectionManager::spawn(const std::string& name, std::shared_ptr<ActorLoop
     ends_[number] = stopEnd;
   }
   ActorOptions options{.name = fmt::format("{} ({})", name, number), .clock = options_.clock, .process = options_.process};
-  executor_.spawn(std::move(options), [self = shared_from_this(), loop = std::move(loop), number](ExecutionContext& context) {
+  executor_.spawn(std::move(options), [self = shared_from_this(), end, number](ExecutionContext& context) {
     struct Gone {
       ConnectionManager& manager;
+      ConnectionHandler& handler;
       uint64_t number;
-      ~Gone() { manager.onEndGone(number); }
-    } gone{*self, number};
-    loop->run(context);
+      ~Gone() {
+        // An end whose process was killed has not heard of it: what it holds would hold it for ever.
+        handler.onClosed();
+        manager.onEndGone(number);
+      }
+    } gone{*self, *end.handler, number};
+    end.loop->run(context);
   });
   if (late) stopEnd();
 }

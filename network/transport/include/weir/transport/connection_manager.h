@@ -35,7 +35,7 @@ class ConnectionManager : public std::enable_shared_from_this<ConnectionManager>
   const std::string& self() const { return options_.self; }
 
  private:
-  void spawn(const std::string& name, std::shared_ptr<ActorLoop> loop, std::function<void()> stopEnd);
+  void spawn(const std::string& name, const ConnectionEnd& end, std::function<void()> stopEnd);
   void onEndGone(uint64_t number);
 
   Executor& executor_;
