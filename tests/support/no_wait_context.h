@@ -6,17 +6,19 @@
 
 namespace weir::testing {
 
-/// For tests in which nothing may have to wait: a wait that would park throws. Time stands still.
+/// For tests in which nothing may have to wait: a wait that would park throws. Time stands still unless the test moves it.
 class NoWaitContext final : public ExecutionContext {
  public:
   explicit NoWaitContext(uint64_t seed = 1) : ExecutionContext("test", clock_, Random(seed)) {}
   void blocking(const std::function<void()>& call) override { call(); }
+  void setTime(int64_t epochMillis) { clock_.now = epochMillis; }
 
  private:
-  class StoppedClock final : public Clock {
+  class HandClock final : public Clock {
    public:
-    int64_t epochMillis() const override { return 0; }
-    Nanos monotonic() const override { return Nanos::zero(); }
+    int64_t epochMillis() const override { return now; }
+    Nanos monotonic() const override { return Millis(now); }
+    int64_t now = 0;
   };
   class NoWaker final : public Waker {
    public:
@@ -25,7 +27,7 @@ class NoWaitContext final : public ExecutionContext {
   bool park(Deadline) override { throw std::logic_error("this would wait"); }
   Waker& waker() override { return waker_; }
 
-  StoppedClock clock_;
+  HandClock clock_;
   NoWaker waker_;
 };
 

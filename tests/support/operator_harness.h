@@ -151,7 +151,9 @@ class OperatorHarness {
   void close() { operator_->close(); }
 
   StreamOperator& op() { return *operator_; }
+  const OperatorMetrics& metrics() const { return operator_->metrics(); }
   std::vector<Out>& output() { return output_.values; }
+  KeepingOutput<Out>& keeping() { return output_; }
   NoWaitContext& context() { return context_; }
 
  private:
