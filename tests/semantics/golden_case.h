@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct StepCase {
   std::vector<int64_t> lateDropped;
   std::optional<std::string> error;
 };
+/// For the messages of tests.
+inline void PrintTo(const StepCase& golden, std::ostream* out) { *out << golden.file << '/' << golden.name; }
 
 /// A case that is a whole job over a file.
 struct JobCase {
@@ -38,6 +41,7 @@ struct JobCase {
   Json input, operators;
   std::string expected;  ///< path of the file with the lines of the result
 };
+inline void PrintTo(const JobCase& golden, std::ostream* out) { *out << golden.name; }
 
 /// Where the cases are: WEIR_CASES_DIR, or tests/golden/semantics.
 std::string casesFolder();

@@ -104,6 +104,18 @@ TEST_F(StateTtl, AnExpiredReductionStartsAnew) {
   EXPECT_EQ(*sum.get(), 1);
 }
 
+TEST_F(StateTtl, WhatNobodyReadsAnyMoreIsRemovedByAccessesToOtherKeys) {
+  auto state = backend.state(ValueStateDescriptor<int64_t>{.name = "v", .ttl = config()}).value();
+  for (int i = 0; i < 1000; ++i) {
+    backend.setCurrentKey("key-" + std::to_string(i));
+    state.update(i);
+  }
+  clock.now = 1000;
+  backend.setCurrentKey("a");
+  for (int i = 0; i < 128 * 128 / 5; ++i) state.update(i);
+  EXPECT_EQ(backend.numEntries(), 1);
+}
+
 TEST_F(StateTtl, AgeSurvivesARestore) {
   MemoryFileSystem files;
   auto storage = FsCheckpointStorage::create(files, JobID{}, {"/c", 0}, Random(1)).value();

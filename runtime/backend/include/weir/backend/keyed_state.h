@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,6 +29,14 @@ class KeyedStateTable {
   virtual void setCurrentNamespace(const TimeWindow& window) = 0;
   /// Keys (and windows) with a value.
   virtual int64_t numEntries() const = 0;
+
+  /// Says of a stored value whether nothing of it is alive; takes out what of it is not. `mutate` gives the value to be changed.
+  using Expired = std::function<bool(const void* value, const std::function<void*()>& mutate)>;
+  /// From now on cleanUpSome() finds entries in turn.
+  virtual void keepTurns() = 0;
+  /// Looks at the next few entries and removes those that have expired: what is never read again must not stay for ever. Requires:
+  /// keepTurns(). Flink: TtlIncrementalCleanup.
+  virtual void cleanUpSome(const Expired& expired) = 0;
 };
 
 namespace detail {
@@ -57,6 +66,7 @@ class KeyedStateHandle {
     return made<T>(created);
   }
   const Ttl& ttl() const { return ttl_; }
+  void cleanUp(const KeyedStateTable::Expired& expired) const { table_->cleanUpSome(expired); }
 
  private:
   KeyedStateTable* table_ = nullptr;
@@ -72,6 +82,7 @@ class OneValue : public KeyedStateHandle {
   /// Null where there is none, or none any more.
   const V* current() const {
     if (!ttl()) return found<V>();
+    cleanUpSome();
     const auto* stored = found<TtlValue<V>>();
     if (!stored) return nullptr;
     if (ttl().isExpired(stored->lastAccess)) {
@@ -87,6 +98,7 @@ class OneValue : public KeyedStateHandle {
   /// To be written. `created`: there was none, or it had expired.
   V& writable(bool& created) {
     if (!ttl()) return made<V>(created);
+    cleanUpSome();
     TtlValue<V>* stored = &made<TtlValue<V>>(created);
     if (!created && ttl().isExpired(stored->lastAccess)) {
       clear();
@@ -101,6 +113,9 @@ class OneValue : public KeyedStateHandle {
   }
 
  private:
+  void cleanUpSome() const {
+    cleanUp([this](const void* value, const auto&) { return ttl().isExpired(static_cast<const TtlValue<V>*>(value)->lastAccess); });
+  }
   mutable std::shared_ptr<const V> expired_;  ///< the last one that was given although it had expired
 };
 }  // namespace detail
@@ -147,10 +162,12 @@ class ListState : public detail::KeyedStateHandle {
     return stored ? &stored->get() : nullptr;
   }
   void add(V element) {
-    if (ttl())
-      made<StoredWithTtl>().mutate().push_back({ttl().now(), std::move(element)});
-    else
+    if (!ttl()) {
       made<Stored>().mutate().push_back(std::move(element));
+      return;
+    }
+    cleanUpSome();
+    made<StoredWithTtl>().mutate().push_back({ttl().now(), std::move(element)});
   }
   /// An empty list is no list.
   void update(std::vector<V> elements) {
@@ -159,13 +176,25 @@ class ListState : public detail::KeyedStateHandle {
       made<Stored>().mutate() = std::move(elements);
       return;
     }
+    cleanUpSome();
     auto& stored = made<StoredWithTtl>().mutate();
     stored.clear();
     for (V& element : elements) stored.push_back({ttl().now(), std::move(element)});
   }
 
  private:
+  void cleanUpSome() const {
+    cleanUp([this](const void* value, const auto& mutate) {
+      const auto isExpired = [this](const TtlValue<V>& element) { return ttl().isExpired(element.lastAccess); };
+      const auto& elements = static_cast<const StoredWithTtl*>(value)->get();
+      const auto expired = std::count_if(elements.begin(), elements.end(), isExpired);
+      if (expired == static_cast<std::ptrdiff_t>(elements.size())) return true;
+      if (expired > 0) std::erase_if(static_cast<StoredWithTtl*>(mutate())->mutate(), isExpired);
+      return false;
+    });
+  }
   const std::vector<V>* alive() const {
+    cleanUpSome();
     const StoredWithTtl* stored = found<StoredWithTtl>();
     if (!stored) return nullptr;
     alive_.clear();
@@ -215,16 +244,23 @@ class MapState : public detail::KeyedStateHandle {
   }
   bool contains(const UK& key) const { return get(key) != nullptr; }
   /// With a time to live: whether nothing is stored, not even what has expired.
-  bool isEmpty() const { return ttl() ? found<StoredWithTtl>() == nullptr : entries().empty(); }
+  bool isEmpty() const {
+    if (!ttl()) return entries().empty();
+    cleanUpSome();
+    return found<StoredWithTtl>() == nullptr;
+  }
   void put(UK key, UV value) {
-    if (ttl())
-      made<StoredWithTtl>().mutate().insert_or_assign(std::move(key), TtlValue<UV>{ttl().now(), std::move(value)});
-    else
+    if (!ttl()) {
       made<Stored>().mutate().insert_or_assign(std::move(key), std::move(value));
+      return;
+    }
+    cleanUpSome();
+    made<StoredWithTtl>().mutate().insert_or_assign(std::move(key), TtlValue<UV>{ttl().now(), std::move(value)});
   }
   /// The value to be changed in place, made where there is none.
   UV& slot(const UK& key) {
     if (!ttl()) return made<Stored>().mutate()[key];
+    cleanUpSome();
     auto& map = made<StoredWithTtl>().mutate();
     auto at = map.find(key);
     if (at == map.end() || ttl().isExpired(at->second.lastAccess)) at = map.insert_or_assign(key, TtlValue<UV>{}).first;
@@ -233,13 +269,22 @@ class MapState : public detail::KeyedStateHandle {
   }
   /// The last entry takes the map with it.
   void remove(const UK& key) {
-    if (ttl())
-      removeFrom<StoredWithTtl>(key);
-    else
-      removeFrom<Stored>(key);
+    if (!ttl()) return removeFrom<Stored>(key);
+    cleanUpSome();
+    removeFrom<StoredWithTtl>(key);
   }
 
  private:
+  void cleanUpSome() const {
+    cleanUp([this](const void* value, const auto& mutate) {
+      const auto isExpired = [this](const auto& entry) { return ttl().isExpired(entry.second.lastAccess); };
+      const auto& entries = static_cast<const StoredWithTtl*>(value)->get();
+      const auto expired = std::count_if(entries.begin(), entries.end(), isExpired);
+      if (expired == static_cast<std::ptrdiff_t>(entries.size())) return true;
+      if (expired > 0) std::erase_if(static_cast<StoredWithTtl*>(mutate())->mutate(), isExpired);
+      return false;
+    });
+  }
   template <class S>
   void removeFrom(const UK& key) const {
     const S* stored = found<S>();
@@ -250,6 +295,7 @@ class MapState : public detail::KeyedStateHandle {
       made<S>().mutate().erase(key);
   }
   const UV* aliveAt(const UK& key) const {
+    cleanUpSome();
     const StoredWithTtl* stored = found<StoredWithTtl>();
     if (!stored) return nullptr;
     const auto at = stored->get().find(key);
@@ -266,6 +312,7 @@ class MapState : public detail::KeyedStateHandle {
     return &touched.value;
   }
   const std::map<UK, UV>& alive() const {
+    cleanUpSome();
     alive_.clear();
     const StoredWithTtl* stored = found<StoredWithTtl>();
     if (!stored) return alive_;

@@ -149,11 +149,15 @@ class KeyedStateBackend : public AnyKeyedStateBackend {
   }
   template <class Descriptor, class V>
   Result<KeyedTable<K>*> ttlTable(const Descriptor& d, StateKind kind, V initial) {
-    return table(d.name, d.per, std::make_shared<StateTypeOf<TtlValue<V>>>(kind, TtlValue<V>{0, std::move(initial)}));
+    return inTurns(table(d.name, d.per, std::make_shared<StateTypeOf<TtlValue<V>>>(kind, TtlValue<V>{0, std::move(initial)})));
+  }
+  static Result<KeyedTable<K>*> inTurns(Result<KeyedTable<K>*> table) {
+    if (!table.has_error()) (*table)->keepTurns();
+    return table;
   }
   template <class Handle, class Descriptor>
   Result<KeyedTable<K>*> collectionTable(const Descriptor& d, StateKind kind) {
-    if (d.ttl) return table(d.name, d.per, std::make_shared<StateTypeOf<typename Handle::StoredWithTtl>>(kind));
+    if (d.ttl) return inTurns(table(d.name, d.per, std::make_shared<StateTypeOf<typename Handle::StoredWithTtl>>(kind)));
     return table(d.name, d.per, std::make_shared<StateTypeOf<typename Handle::Stored>>(kind));
   }
   template <class V>

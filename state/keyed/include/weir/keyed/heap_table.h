@@ -2,14 +2,17 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "weir/backend/keyed_state_backend.h"
 #include "weir/base/error.h"
+#include "weir/exchange/java_hash.h"
 #include "weir/exchange/key_groups.h"
 #include "weir/backend/hash_index.h"
+#include "weir/keyed/cleanup_turns.h"
 #include "weir/keyed/heap_snapshot.h"
 #include "weir/keyed/key_column.h"
 #include "weir/keyed/value_column.h"
@@ -129,10 +132,26 @@ class HeapTable final : public AnyHeapTable<K> {
   void remove() override {
     const uint32_t entry = findCurrent();
     if (entry == kNone) return;
-    index_.erase(tagOf(context_.currentHash, space_), entry);
-    values_->destroy(entry);
-    keys_->remove(entry);
+    erase(entry, tagOf(context_.currentHash, space_));
     foundEntry_ = kNone;
+  }
+
+  void keepTurns() override {
+    if (turns_) return;
+    turns_.emplace(context_.range);
+    for (uint32_t entry = 0; entry < keys_->used(); ++entry) {
+      const uint16_t group = KeyColumn<K, N>::keyGroup(keys_->chunks(), entry);
+      if (group != KeyColumn<K, N>::kFree) turns_->add(entry, group, turnHashOf(entry));
+    }
+  }
+
+  void cleanUpSome(const KeyedStateTable::Expired& expired) override {
+    WEIR_CHECK(turns_.has_value());
+    for (const uint32_t entry : turns_->next()) {
+      if (!expired(values_->read(entry), [&] { return values_->write(entry); })) continue;
+      erase(entry, tagOf(fastHash(keys_->key(entry)), KeyColumn<K, N>::chunkOf(keys_->chunks(), entry).space(entry)));
+      foundAt_ = 0;
+    }
   }
 
   void slots(std::span<const K* const> keys, const TimeWindow* windows, void** out, bool* created) override {
@@ -220,6 +239,7 @@ class HeapTable final : public AnyHeapTable<K> {
   static constexpr bool kWindowed = std::is_same_v<N, TimeWindow>;
   static constexpr uint32_t kNone = HashIndex::kNone;
   static constexpr size_t kBatch = 64;
+  static constexpr int32_t kHashOfVoidNamespace = 99;  ///< Java's
 
   static uint32_t tagOf(uint64_t keyHash, const N& space) {
     if constexpr (kWindowed)
@@ -254,11 +274,26 @@ class HeapTable final : public AnyHeapTable<K> {
     }
     return foundEntry_;
   }
+  void erase(uint32_t entry, uint32_t tag) {
+    if (turns_) turns_->remove(entry, KeyColumn<K, N>::keyGroup(keys_->chunks(), entry), turnHashOf(entry));
+    index_.erase(tag, entry);
+    values_->destroy(entry);
+    keys_->remove(entry);
+  }
+  /// Java's hash of key and namespace; of windows another one, since their order is of no consequence.
+  int32_t turnHashOf(uint32_t entry) const {
+    const auto& chunk = KeyColumn<K, N>::chunkOf(keys_->chunks(), entry);
+    if constexpr (kWindowed)
+      return javaHash(chunk.key(entry)) ^ static_cast<int32_t>(fastHash(chunk.space(entry)));
+    else
+      return javaHash(chunk.key(entry)) ^ kHashOfVoidNamespace;
+  }
   [[gnu::noinline]] void* create(const K& key, const N& space, uint32_t tag) {
     const int32_t group = assignToKeyGroup(key, context_.maxParallelism);
     context_.checkOwned(group);
     lastCreated_ = keys_->add(key, space, static_cast<uint16_t>(group));
     index_.insert(tag, lastCreated_);
+    if (turns_) turns_->add(lastCreated_, group, turnHashOf(lastCreated_));
     return values_->construct(lastCreated_);
   }
 
@@ -272,6 +307,7 @@ class HeapTable final : public AnyHeapTable<K> {
   uint64_t foundAt_ = 0;  ///< the key change at which foundEntry_ was right; 0: never
   uint32_t foundEntry_ = kNone;
   uint32_t lastCreated_ = kNone;
+  std::optional<CleanupTurns> turns_;  ///< of a state with time to live
 };
 
 }  // namespace weir
