@@ -43,6 +43,14 @@ class RoundingBound {
     sumOfMagnitudes_ += other.sumOfMagnitudes_;
     sumOfSquares_ += other.sumOfSquares_;
   }
+  /// Of values whose sums are known.
+  static RoundingBound of(int64_t count, double sumOfMagnitudes, double sumOfSquares) {
+    RoundingBound bound;
+    bound.count_ = count;
+    bound.sumOfMagnitudes_ = sumOfMagnitudes;
+    bound.sumOfSquares_ = sumOfSquares;
+    return bound;
+  }
   int64_t count() const { return count_; }
   double ofSum() const { return static_cast<double>(count_) * std::numeric_limits<double>::epsilon() * sumOfMagnitudes_; }
   /// One more rounding each for the division.
