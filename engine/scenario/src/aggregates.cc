@@ -116,7 +116,7 @@ bool readAlternative(DataInput& in, size_t which, AnyAccumulator& into) {
 
 }  // namespace
 
-size_t Serializer<AnyAccumulator>::maxSize(const AnyAccumulator& value) {
+size_t detail::AccumulatorLayout::maxSize(const AnyAccumulator& value) {
   return 1 + std::visit(
                  []<class T>(const T& held) -> size_t {
                    if constexpr (std::is_same_v<T, std::monostate>)
@@ -126,7 +126,7 @@ size_t Serializer<AnyAccumulator>::maxSize(const AnyAccumulator& value) {
                  },
                  value.held);
 }
-uint8_t* Serializer<AnyAccumulator>::write(uint8_t* at, const AnyAccumulator& value) {
+uint8_t* detail::AccumulatorLayout::write(uint8_t* at, const AnyAccumulator& value) {
   *at++ = static_cast<uint8_t>(value.held.index());
   return std::visit(
       [at]<class T>(const T& held) {
@@ -137,7 +137,7 @@ uint8_t* Serializer<AnyAccumulator>::write(uint8_t* at, const AnyAccumulator& va
       },
       value.held);
 }
-bool Serializer<AnyAccumulator>::read(DataInput& in, AnyAccumulator& into) {
+bool detail::AccumulatorLayout::read(DataInput& in, AnyAccumulator& into) {
   const uint8_t which = in.readUnsignedByte();
   return in.ok() && readAlternative(in, which, into);
 }

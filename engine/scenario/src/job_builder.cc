@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "document.h"
+#include "node_settings.h"
 #include "row_operators.h"
 #include "row_sources.h"
+#include "window_streams.h"
 
 namespace weir {
 namespace {
@@ -18,6 +21,7 @@ struct Stream {
   DataStream<Row> rows;
   Schema schema;
   std::vector<size_t> key;  ///< what `exchange: hash` takes where no key is named
+  int32_t parallelism = 1;
 };
 
 class JobBuilder {
@@ -45,18 +49,18 @@ class JobBuilder {
   }
 
   // ---- what all operators have ------------------------------------------------------------------------------------------------
-  template <class Made>
-  Made& settings(Made& made, const NodeSpec& node, const std::string& name) {
-    made.name(name).uid(node.uid ? (name == node.name.value ? *node.uid : *node.uid + "-" + name) : name);
-    if (node.parallelism) made.setParallelism(*node.parallelism);
-    if (node.maxParallelism) made.setMaxParallelism(*node.maxParallelism);
-    if (node.cost) made.cost(Nanos(node.cost->nanosPerRecord), node.cost->spin ? CostMode::kSpin : CostMode::kSleep);
-    return made;
-  }
   void put(const NodeSpec& node, DataStream<Row> rows, Schema schema, std::vector<size_t> key) {
-    settings(rows, node, node.name.value);
-    built_.schemas[node.name.value] = schema;
-    streams_.emplace(node.name.value, Stream{std::move(rows), std::move(schema), std::move(key)});
+    putAs(node.name.value, node, std::move(rows), std::move(schema), std::move(key));
+  }
+  void putAs(const std::string& name, const NodeSpec& node, DataStream<Row> rows, Schema schema, std::vector<size_t> key) {
+    built_.schemas[name] = schema;
+    streams_.emplace(name, Stream{std::move(rows), std::move(schema), std::move(key), node.parallelism.value_or(env_.getParallelism())});
+  }
+  /// An operator that has the name of its stream.
+  DataStream<Row> named(const NodeSpec& node, DataStream<Row> rows) const {
+    applySettings(rows, node);
+    applyCost(rows, node);
+    return rows;
   }
   const Stream& stream(const Located<std::string>& name) const { return streams_.at(name.value); }
 
@@ -118,7 +122,7 @@ class JobBuilder {
     if (keys.has_error()) throw Refused{keys.error()};
     built_.inputRecords += spec.records;
     unknownSize_ |= spec.records == 0;
-    put(node, env_.fromSource(RowGenerator(spec, *keys), node.name.value, rateOf(spec)), std::move(schema), {0});
+    putSource(node, env_.fromSource(RowGenerator(spec, *keys), node.name.value, rateOf(spec)), std::move(schema), {0});
   }
   template <class Format>
   void addFile(const NodeSpec& node, const Schema& schema) {
@@ -130,7 +134,12 @@ class JobBuilder {
     if (auto valid = reader.validate(files_); valid.has_error()) refuse(spec.path.at, valid.error().message);
     built_.badRows[node.name.value] = reader.badRowCounter();
     unknownSize_ = true;
-    put(node, env_.fromSource(std::move(reader), node.name.value, rateOf(spec)), schema, {});
+    putSource(node, env_.fromSource(std::move(reader), node.name.value, rateOf(spec)), schema, {});
+  }
+  void putSource(const NodeSpec& node, const DataStream<Row>& source, Schema schema, std::vector<size_t> key) {
+    DataStream<Row> rows = named(node, source);
+    if (node.source.timestampColumn) rows = withWatermarks(rows, node.source, node, node.source.everyRecordWatermarks);
+    put(node, std::move(rows), std::move(schema), std::move(key));
   }
   double rateOf(const SourceSpec& spec) const { return spec.rate.value_or(options_.recordsPerSecond); }
 
@@ -160,7 +169,9 @@ class JobBuilder {
     auto rows = exchanged(node, node.inputs[0]).transform<Row>("Map", Batching::kBatches, [parts](OperatorSetup setup) {
       return std::make_unique<RowMapOperator>(std::move(setup), parts);
     });
-    put(node, std::move(rows), Schema(columns), {});
+    // Where the columns stay, so does the key that they were partitioned by.
+    const bool keyStays = node.keepColumns && std::all_of(input.key.begin(), input.key.end(), [&](size_t i) { return (*parts)[i].column; });
+    put(node, named(node, std::move(rows)), Schema(columns), keyStays ? input.key : std::vector<size_t>());
   }
 
   void addFilter(const NodeSpec& node) {
@@ -172,7 +183,7 @@ class JobBuilder {
     auto rows = exchanged(node, node.inputs[0]).transform<Row>("Filter", Batching::kBatches, [expression](OperatorSetup setup) {
       return std::make_unique<RowFilterOperator>(std::move(setup), expression);
     });
-    put(node, std::move(rows), input.schema, input.key);
+    put(node, named(node, std::move(rows)), input.schema, input.key);
   }
 
   RowAggregate aggregateOf(const NodeSpec& node, const Stream& input, std::vector<Column>& columns) const {
@@ -202,17 +213,183 @@ class JobBuilder {
   void addAggregate(const NodeSpec& node) {
     if (node.exchange != Exchange::kDefault && node.exchange != Exchange::kHash)
       refuse(node.name.at, fmt::format("'{}' aggregates by key: its exchange is hash", node.name.value));
-    if (node.window || node.twoStage) refuse(node.name.at, "windows and two stages are not run by this version");
     const Stream& input = stream(node.inputs[0]);
-    const std::vector<size_t> key = keyOf(node, input, node.inputs[0]);
+    Aggregation aggregation;
+    aggregation.key = keyOf(node, input, node.inputs[0]);
+    aggregation.window = node.window;
     std::vector<Column> columns;
-    for (const size_t column : key) columns.push_back(input.schema[column]);
-    const RowAggregate aggregate = aggregateOf(node, input, columns);
-    auto rows = keyedBy(input.rows, key).transform<Row>("Aggregate", Batching::kBatches, [key, aggregate](OperatorSetup setup) {
-      return std::make_unique<RowAggregateOperator>(std::move(setup), RowKeySelector(key), aggregate, heapKeyedStateBackend<RowKey>());
-    });
-    put(node, std::move(rows), Schema(columns), firstColumns(key.size()));
+    for (const size_t column : aggregation.key) columns.push_back(input.schema[column]);
+    if (hasWindowBounds(node.window)) {
+      for (const char* bound : {"window_start", "window_end"}) columns.push_back({bound, ColumnType::kTimestamp, false});
+    }
+    aggregation.aggregate = aggregateOf(node, input, columns);
+    checkMerging(node, aggregation.aggregate);
+    Parts parts{node, input, std::move(aggregation), std::move(columns)};
+    if (!node.twoStage) return addOneStage(parts);
+    if (node.window && !node.window->eventTime && node.twoStage->form == TwoStageSpec::Form::kAccumulators)
+      refuse(node.twoStage->at,
+             fmt::format("'{}' cannot go into two stages: its windows close by {}, which each subtask sees on its own; use "
+                         "windows in event time",
+                         node.name.value, node.window->kind == WindowSpec::Kind::kCount ? "count" : "the clock"));
+    switch (node.twoStage->form) {
+      case TwoStageSpec::Form::kAccumulators: return addTwoStages(parts);
+      case TwoStageSpec::Form::kSaltInSelector:
+        parts.aggregation.randomSalts = node.twoStage->salts;
+        parts.columns.insert(parts.columns.begin() + static_cast<ptrdiff_t>(parts.aggregation.key.size()),
+                             {"salt", ColumnType::kInt, false});
+        return addOneStage(parts);
+      default: return addNaive(parts);
+    }
   }
+
+  struct Parts {
+    const NodeSpec& node;
+    const Stream& input;
+    Aggregation aggregation;
+    std::vector<Column> columns;
+  };
+
+  void checkMerging(const NodeSpec& node, const RowAggregate& aggregate) const {
+    const bool merges = node.window && node.window->kind == WindowSpec::Kind::kSession;
+    const bool twoStages = node.twoStage && node.twoStage->form == TwoStageSpec::Form::kAccumulators;
+    for (size_t i = 0; i < aggregate.aggregates.size(); ++i) {
+      if (aggregate.aggregates[i].traits().mergeable || (!merges && !twoStages)) continue;
+      refuse(node.aggregates[i].function.at,
+             fmt::format("{} cannot be merged from parts, as {}: use one stage{}", node.aggregates[i].function.value,
+                         twoStages ? "two stages do" : "sessions do", merges ? " and windows of a fixed size" : ""));
+    }
+  }
+
+  void putLate(const Parts& parts, const DataStream<Row>& late) {
+    putAs(parts.node.window->late->value, parts.node, late, parts.input.schema, parts.input.key);
+  }
+  void addOneStage(const Parts& parts) {
+    DataStream<Row> rows = aggregateInOneStage(parts.input.rows, parts.aggregation, parts.node);
+    applyCost(rows, parts.node);
+    if (parts.node.window && parts.node.window->late) putLate(parts, rows.getSideOutput(OutputTag<Row>{parts.node.window->late->value}));
+    put(parts.node, std::move(rows), Schema(parts.columns), firstColumns(parts.aggregation.key.size()));
+  }
+  void addTwoStages(const Parts& parts) {
+    std::optional<DataStream<Row>> late;
+    NodeSpec node = parts.node;
+    if (!node.window && node.twoStage->flushRecords == 0 && node.twoStage->flushMillis == 0) {
+      node.twoStage->flushRecords = 10'000;
+      node.twoStage->flushMillis = 1000;
+    }
+    DataStream<Row> rows = aggregateInTwoStages(parts.input.rows, parts.aggregation, node, parts.input.parallelism,
+                                                hotKeysOf(parts), late);
+    if (late) putLate(parts, *late);
+    put(parts.node, std::move(rows), Schema(parts.columns), firstColumns(parts.aggregation.key.size()));
+  }
+  std::vector<RowKey> hotKeysOf(const Parts& parts) const {
+    std::vector<RowKey> keys;
+    if (parts.node.twoStage->hotKeys.empty()) return keys;
+    const Column& column = parts.input.schema[parts.aggregation.key[0]];
+    if (parts.aggregation.key.size() > 1 || (column.type != ColumnType::kString && column.type != ColumnType::kLong))
+      refuse(parts.node.twoStage->at, "hot keys can be listed where the key is one column of text or of long; find them by 'share'");
+    for (const std::string& text : parts.node.twoStage->hotKeys) {
+      RowKey& key = keys.emplace_back();
+      if (column.type == ColumnType::kString) {
+        key.first = text;
+        continue;
+      }
+      int64_t number = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      if (error != std::errc() || end != text.data() + text.size())
+        refuse(parts.node.twoStage->at, fmt::format("the hot key '{}' is no whole number", text));
+      key.first = number;
+    }
+    return keys;
+  }
+
+  // ---- two stages as they are often written by hand ------------------------------------------------------------------------------
+  /// What a second stage makes of the results of the first.
+  static std::string secondFunction(const std::string& function) {
+    if (function == "count" || function == "distinct" || function == "distinct-sketch") return "sum";
+    if (function == "variance" || function == "stddev" || function == "percentile" || function == "exponential-average") return "avg";
+    return function == "top" ? "collect" : function;
+  }
+
+  void addNaive(const Parts& parts) {
+    using Form = TwoStageSpec::Form;
+    const NodeSpec& node = parts.node;
+    const Form form = node.twoStage->form;
+    const bool asText = form == Form::kStringKeys || form == Form::kSaltInKey;
+    const size_t keys = parts.aggregation.key.size();
+    if (asText && (keys > 1 || parts.input.schema[parts.aggregation.key[0]].type != ColumnType::kString))
+      refuse(node.twoStage->at, "keys such as 3|AA are made from one column of text");
+    if (form == Form::kMixedTime && (!node.window || node.window->kind == WindowSpec::Kind::kCount))
+      refuse(node.twoStage->at, "mixed-time needs windows of time");
+
+    DataStream<Row> rows = saltInTurn(parts.input.rows, node.twoStage->salts, node, parts.input.parallelism);
+    Aggregation first = parts.aggregation;
+    if (asText) {
+      rows = mapped(rows, asTextKey(first.key[0], parts.input.schema.size(), parts.input.schema), node, "-key", parts.input.parallelism);
+    } else {
+      first.key.push_back(parts.input.schema.size());
+    }
+    rows = aggregateInOneStage(rows, first, node, "-local");
+    applyCost(rows, node);
+
+    std::vector<Column> columns = parts.columns;  // of the first stage
+    if (!asText) columns.insert(columns.begin() + static_cast<ptrdiff_t>(keys), {"salt", ColumnType::kInt, false});
+    if (form == Form::kStringKeys) rows = mapped(rows, withoutSalt(Schema(columns)), node, "-unsalt", 0);
+    put(node, secondStage(parts, rows, columns), Schema(parts.columns), firstColumns(keys));
+  }
+
+  DataStream<Row> secondStage(const Parts& parts, const DataStream<Row>& rows, const std::vector<Column>& columns) const {
+    Aggregation second;
+    second.key = firstColumns(parts.aggregation.key.size());
+    second.window = parts.node.window;
+    if (second.window) second.window->late.reset();
+    if (parts.node.twoStage->form == TwoStageSpec::Form::kMixedTime) {
+      second.window->eventTime = false;
+      second.window->latenessMillis = 0;
+    }
+    const size_t firstAggregate = columns.size() - parts.aggregation.aggregate.aggregates.size();
+    for (size_t i = firstAggregate; i < columns.size(); ++i) {
+      const std::string& function = parts.node.aggregates[i - firstAggregate].function.value;
+      const std::string then = secondFunction(function);
+      auto created = ColumnAggregate::create(then, i, Schema(columns), ColumnAggregate::defaultParameterOf(then));
+      if (created.has_error()) refuse(parts.node.aggregates[i - firstAggregate].function.at, created.error().message);
+      second.aggregate.aggregates.push_back(*created);
+    }
+    return aggregateInOneStage(rows, second, parts.node);
+  }
+
+  using RowMap = std::shared_ptr<const std::vector<RowMapOperator::Part>>;
+  DataStream<Row> mapped(DataStream<Row> rows, const RowMap& parts, const NodeSpec& node, const std::string& suffix,
+                         int32_t parallelism) const {
+    auto made = rows.transform<Row>("Map", Batching::kBatches, [parts](OperatorSetup setup) {
+      return std::make_unique<RowMapOperator>(std::move(setup), parts);
+    });
+    applySettings(made, node, suffix);
+    if (parallelism > 0) made.setParallelism(parallelism);
+    return made;
+  }
+  /// The key as 3|AA.
+  RowMap asTextKey(size_t key, size_t salt, const Schema& input) const {
+    std::vector<Column> columns = input.columns();
+    columns.push_back({"salt", ColumnType::kInt, false});
+    return replacing(Schema(columns), key, "string(salt) || '|' || " + input[key].name, salt);
+  }
+  /// What stands behind the first |.
+  RowMap withoutSalt(const Schema& columns) const {
+    const std::string& key = columns[0].name;
+    return replacing(columns, 0, "substring(" + key + ", length(split_part(" + key + ", '|', 1)) + 2)", columns.size());
+  }
+  /// The first `count` columns of rows, one of them by an expression.
+  RowMap replacing(const Schema& schema, size_t column, const std::string& text, size_t count) const {
+    auto parts = std::make_shared<std::vector<RowMapOperator::Part>>();
+    for (size_t i = 0; i < count; ++i) {
+      if (i == column)
+        parts->push_back({std::nullopt, compile({text, {file_.file, 1, 1}}, schema)});
+      else
+        parts->push_back({i, std::nullopt});
+    }
+    return parts;
+  }
+
   static std::vector<size_t> firstColumns(size_t count) {
     std::vector<size_t> columns(count);
     for (size_t i = 0; i < count; ++i) columns[i] = i;
@@ -236,10 +413,10 @@ class JobBuilder {
     for (size_t i = 0; i < columns.size(); ++i) parts->push_back({i, std::nullopt});
     DataStream<Row> all = exchanged(node, node.inputs[0]);
     for (size_t i = 1; i < node.inputs.size(); ++i) all = all.unionWith(exchanged(node, node.inputs[i]));
-    put(node, all.transform<Row>("Union", Batching::kBatches, [parts](OperatorSetup setup) {
-          return std::make_unique<RowMapOperator>(std::move(setup), parts);
-        }),
-        Schema(columns), stream(node.inputs[0]).key);
+    auto rows = all.transform<Row>("Union", Batching::kBatches, [parts](OperatorSetup setup) {
+      return std::make_unique<RowMapOperator>(std::move(setup), parts);
+    });
+    put(node, named(node, std::move(rows)), Schema(columns), stream(node.inputs[0]).key);
   }
   static std::string describeColumns(const Schema& schema) {
     std::string text;
@@ -247,7 +424,28 @@ class JobBuilder {
     return text;
   }
 
-  void addJoin(const NodeSpec& node) { refuse(node.name.at, "joins are not run by this version"); }
+  void addJoin(const NodeSpec& node) {
+    const Stream &left = stream(node.join.left), &right = stream(node.join.right);
+    const std::vector<size_t> leftKey = keyOf(node, left, node.join.left), rightKey = keyOf(node, right, node.join.right);
+    for (size_t i = 0; i < std::min(leftKey.size(), rightKey.size()); ++i) {
+      const Column &one = left.schema[leftKey[i]], &two = right.schema[rightKey[i]];
+      if (one.type != two.type || leftKey.size() != rightKey.size())
+        refuse(node.name.at, fmt::format("'{}' joins by keys of different types: '{}' is a {}, '{}' a {}", node.name.value, one.name,
+                                         toString(one.type), two.name, toString(two.type)));
+    }
+    std::vector<Column> columns = left.schema.columns();
+    for (Column column : right.schema.columns()) {
+      const auto taken = [&] {
+        return std::any_of(columns.begin(), columns.end(), [&](const Column& c) { return c.name == column.name; });
+      };
+      while (taken()) column.name = "right_" + column.name;
+      columns.push_back(column);
+    }
+    DataStream<Row> rows = node.window ? joinInWindows(left.rows, right.rows, leftKey, rightKey, node)
+                                       : joinByTime(left.rows, right.rows, leftKey, rightKey, node);
+    applyCost(rows, node);
+    put(node, std::move(rows), Schema(columns), leftKey);
+  }
 
   // ---- sinks --------------------------------------------------------------------------------------------------------------------
   void addSink(const NodeSpec& node) {
@@ -255,7 +453,8 @@ class JobBuilder {
     const DataStream<Row> rows = exchanged(node, node.inputs[0]);
     DataStreamSink sink = sinkOf(node, rows, schema);
     built_.schemas[node.name.value] = schema;
-    settings(sink, node, node.name.value);
+    applySettings(sink, node);
+    applyCost(sink, node);
   }
   DataStreamSink sinkOf(const NodeSpec& node, DataStream<Row> rows, const Schema& schema) {
     switch (node.sink) {
@@ -276,9 +475,9 @@ class JobBuilder {
   }
   DataStreamSink printSink(const NodeSpec& node, DataStream<Row> rows, const Schema& schema) {
     if (options_.collectPrints) {
-      auto result = std::make_shared<CollectResult<Row>>();
+      auto result = std::make_shared<TransactionalCollectResult<Row>>();
       built_.printed[node.name.value] = result;
-      return rows.sinkTo("Print", Batching::kBatches, CollectSink<Row>(result));
+      return rows.sinkTo("Print", Batching::kBatches, TransactionalCollectSink<Row>(result).ignoreEarlierRuns());
     }
     // One print sink needs no name in front of its lines.
     const auto prints = std::count_if(file_.job.begin(), file_.job.end(),

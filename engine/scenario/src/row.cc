@@ -118,11 +118,13 @@ uint64_t fastHash(const RowKey& key) {
 RowKey RowKeySelector::operator()(const Row& row) const {
   RowKey key;
   key.first = row.values[columns_[0]];
-  if (columns_.size() == 1) {
+  if (salts_ > 0) {
+    drawn_ = drawn_ * 1664525 + 1013904223;
+    key.rest.emplace_back(static_cast<int32_t>(drawn_ >> 16) % salts_);
+  } else if (columns_.size() == 1) {
     if (isNull(key.first)) throw Throwable("java.lang.NullPointerException", "Assigned key must not be null!");
     return key;
   }
-  key.rest.reserve(columns_.size() - 1);
   for (size_t i = 1; i < columns_.size(); ++i) key.rest.push_back(row.values[columns_[i]]);
   return key;
 }
@@ -160,22 +162,11 @@ bool readValues(DataInput& in, std::vector<Value>& into) {
   return in.ok();
 }
 
-}  // namespace detail
-
-bool Serializer<Value>::read(DataInput& in, Value& into) {
+bool ValueLayout::read(DataInput& in, Value& into) {
   if (in.readUnsignedShort() != 1) return in.fail("holds no single value");
   const uint8_t kind = in.readUnsignedByte();
   return in.ok() && readOne(in, kind, into);
 }
 
-size_t Serializer<RowKey>::maxSize(const RowKey& key) {
-  return Serializer<Value>::maxSize(key.first) + detail::maxSizeOfValues(key.rest);
-}
-uint8_t* Serializer<RowKey>::write(uint8_t* at, const RowKey& key) {
-  return detail::writeValues(Serializer<Value>::write(at, key.first), key.rest);
-}
-bool Serializer<RowKey>::read(DataInput& in, RowKey& into) {
-  return Serializer<Value>::read(in, into.first) && detail::readValues(in, into.rest);
-}
-
+}  // namespace detail
 }  // namespace weir

@@ -34,41 +34,6 @@ void RowFilterOperator::process(std::span<StreamRecord<Row>> records) {
   if (kept > 0) output<Row>().collect(records.first(kept));
 }
 
-RowAggregateOperator::RowAggregateOperator(OperatorSetup setup, RowKeySelector key, RowAggregate aggregate,
-                                           KeyedStateBackendFactory<RowKey> backend)
-    : OneInputOperator(std::move(setup)), keys_(std::move(key)), aggregate_(std::move(aggregate)), backendFactory_(std::move(backend)) {}
-
-std::unique_ptr<AnyKeyedStateBackend> RowAggregateOperator::createKeyedState() {
-  auto backend = makeKeyedBackend<RowKey>(backendFactory_, environment(), context());
-  backend_ = backend.get();
-  return backend;
-}
-
-void RowAggregateOperator::onInitializeState(bool) {
-  slots_.emplace(stateOrThrow(backend_->valueSlots(ValueStateDescriptor<RowAccumulator>{.name = "_op_state"})));
-}
-
-void RowAggregateOperator::process(std::span<StreamRecord<Row>> records) {
-  std::array<RowAccumulator*, kMaxBatch> accumulators;
-  std::array<bool, kMaxBatch> created;
-  const std::span<const RowKey* const> keys = keys_.of(records);
-  slots_->get(keys, accumulators.data(), created.data());
-  results_.resize(records.size());
-  for (size_t i = 0; i < records.size(); ++i) {
-    if (created[i]) *accumulators[i] = aggregate_.createAccumulator();
-    aggregate_.add(*accumulators[i], records[i].value);
-    std::vector<Value>& values = results_[i].value.values;
-    values.clear();
-    for (size_t k = 0; k < keys[i]->size(); ++k) values.push_back(keys[i]->at(k));
-    for (size_t a = 0; a < aggregate_.aggregates.size(); ++a)
-      values.push_back(aggregate_.aggregates[a].result(accumulators[i]->columns[a]));
-    results_[i].timestamp = records[i].timestamp;
-    results_[i].hasTimestamp = records[i].hasTimestamp;
-  }
-  OperatorMetrics::add(metrics().numRecordsOut, records.size());
-  output<Row>().collect(results_);
-}
-
 void RowPrintSink::invoke(std::span<StreamRecord<Row>> records) {
   lines_.clear();
   for (const auto& record : records) {

@@ -6,9 +6,7 @@
 #include <vector>
 
 #include "weir/operators/file_sink.h"
-#include "weir/operators/keyed.h"
 #include "weir/operators/sinks.h"
-#include "weir/scenario/aggregates.h"
 #include "weir/scenario/expression.h"
 
 namespace weir {
@@ -46,25 +44,6 @@ class RowFilterOperator final : public OneInputOperator<Row> {
   Expression expression_;
   ExpressionScratch scratch_;
   ColumnVector values_;
-};
-
-/// Running aggregates: each row changes the accumulators of its key and emits the key and their results so far.
-class RowAggregateOperator final : public OneInputOperator<Row> {
- public:
-  RowAggregateOperator(OperatorSetup setup, RowKeySelector key, RowAggregate aggregate, KeyedStateBackendFactory<RowKey> backend);
-
- protected:
-  std::unique_ptr<AnyKeyedStateBackend> createKeyedState() override;
-  void onInitializeState(bool) override;
-  void process(std::span<StreamRecord<Row>> records) override;
-
- private:
-  BatchKeys<Row, RowKeySelector> keys_;
-  RowAggregate aggregate_;
-  KeyedStateBackendFactory<RowKey> backendFactory_;
-  KeyedStateBackend<RowKey>* backend_ = nullptr;  ///< owned by StreamOperator
-  std::optional<ValueSlots<RowKey, RowAccumulator>> slots_;
-  std::vector<StreamRecord<Row>> results_;
 };
 
 /// Prints rows with the names of their columns: see PrintSink.

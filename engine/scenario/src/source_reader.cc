@@ -41,12 +41,18 @@ void readColumns(const DocumentNode& node, SourceSpec& spec) {
   for (const auto& [name, type] : node.entries) spec.columns.push_back(readColumn(name, type));
 }
 
-void readFileTime(const DocumentNode& node, SourceSpec& spec) {
-  const MappingReader time(node, "event-time", {"column", "out-of-orderness", "idleness"});
-  const DocumentNode& column = time.require("column");
-  spec.timestampColumn = {readText(column, "the column of the event time"), column.at};
+void readWatermarks(const MappingReader& time, SourceSpec& spec) {
   if (const auto* found = time.find("out-of-orderness")) spec.outOfOrdernessMillis = readMillis(*found, "out-of-orderness");
   if (const auto* found = time.find("idleness")) spec.idlenessMillis = readMillis(*found, "idleness");
+  if (const auto* found = time.find("watermarks"))
+    spec.everyRecordWatermarks = readWord(*found, "watermarks", {"periodic", "every-record"}) == 1;
+}
+
+void readFileTime(const DocumentNode& node, SourceSpec& spec) {
+  const MappingReader time(node, "event-time", {"column", "out-of-orderness", "idleness", "watermarks"});
+  const DocumentNode& column = time.require("column");
+  spec.timestampColumn = {readText(column, "the column of the event time"), column.at};
+  readWatermarks(time, spec);
   for (const auto& known : spec.columns) {
     if (known.value.name != column.text) continue;
     if (known.value.type != ColumnType::kTimestamp && known.value.type != ColumnType::kLong)
@@ -60,15 +66,14 @@ void readFileTime(const DocumentNode& node, SourceSpec& spec) {
 }
 
 void readGeneratedTime(const DocumentNode& node, SourceSpec& spec) {
-  const MappingReader time(node, "event-time", {"start", "step", "out-of-orderness", "idleness"});
+  const MappingReader time(node, "event-time", {"start", "step", "out-of-orderness", "idleness", "watermarks"});
   if (const auto* found = time.find("start")) {
     const auto start = parseTimestamp(readText(*found, "the start of the event time"));
     if (!start) refuse(found->at, fmt::format("the start '{}' is no point in time such as 2026-01-01T00:00:00Z", found->text));
     spec.startMillis = *start;
   }
   if (const auto* found = time.find("step")) spec.stepMillis = readMillis(*found, "the step of the event time");
-  if (const auto* found = time.find("out-of-orderness")) spec.outOfOrdernessMillis = readMillis(*found, "out-of-orderness");
-  if (const auto* found = time.find("idleness")) spec.idlenessMillis = readMillis(*found, "idleness");
+  readWatermarks(time, spec);
 }
 
 KeySpec readKeys(const DocumentNode& node) {

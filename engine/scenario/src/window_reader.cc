@@ -141,7 +141,8 @@ TwoStageSpec readTwoStage(const DocumentNode& node) {
   spec.at = node.at;
   if (const auto* found = reader.find("salts")) spec.salts = static_cast<int32_t>(readInteger(*found, "the number of salts", 1, 32768));
   if (const auto* found = reader.find("form"))
-    spec.form = static_cast<TwoStageSpec::Form>(readWord(*found, "the form", {"accumulators", "results", "string-keys", "mixed-time"}));
+    spec.form = static_cast<TwoStageSpec::Form>(
+        readWord(*found, "the form", {"accumulators", "results", "string-keys", "mixed-time", "salt-in-key", "salt-in-selector"}));
   if (const auto* found = reader.find("flush")) spec.flushMillis = readLength(*found, "the time between flushes");
   if (const auto* found = reader.find("flush-records"))
     spec.flushRecords = readInteger(*found, "flush-records", 1, std::numeric_limits<int64_t>::max());

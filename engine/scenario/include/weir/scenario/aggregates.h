@@ -29,17 +29,16 @@ struct AnyAccumulator {
   bool operator==(const AnyAccumulator&) const = default;
 };
 
-template <>
-struct Serializer<AnyAccumulator> {
-  static constexpr bool kSupported = true;
-  static constexpr size_t kFixedSize = 0;
+namespace detail {
+/// Which alternative it holds, then that one as its type is written.
+struct AccumulatorLayout {
   static size_t maxSize(const AnyAccumulator& value);
   static uint8_t* write(uint8_t* at, const AnyAccumulator& value);
   static bool read(DataInput& in, AnyAccumulator& into);
-  static SerializerSnapshot snapshot() {
-    return SerializerSnapshot::simple("weir.scenario.AccumulatorSerializer$AccumulatorSerializerSnapshot");
-  }
 };
+}  // namespace detail
+template <>
+struct Serializer<AnyAccumulator> : detail::FramedSerializer<AnyAccumulator, detail::AccumulatorLayout> {};
 
 /// Those of all aggregates of an operator.
 struct RowAccumulator {

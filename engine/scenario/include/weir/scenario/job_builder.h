@@ -7,7 +7,7 @@
 
 #include "weir/api/stream_execution_environment.h"
 #include "weir/operators/file_reader.h"
-#include "weir/operators/sinks.h"
+#include "weir/operators/transactional_collect_sink.h"
 #include "weir/scenario/scenario_file.h"
 
 namespace weir {
@@ -17,7 +17,7 @@ struct BuiltJob {
   std::map<std::string, Schema> schemas;  ///< by stream
   int64_t inputRecords = 0;               ///< of all sources; 0: not known
   std::map<std::string, std::shared_ptr<BadRowCounter>> badRows;       ///< by source
-  std::map<std::string, std::shared_ptr<CollectResult<Row>>> printed;  ///< by print sink, where they were to be collected
+  std::map<std::string, std::shared_ptr<TransactionalCollectResult<Row>>> printed;  ///< by print sink, where they were to be collected
 };
 
 struct BuildOptions {

@@ -40,6 +40,7 @@ struct SourceSpec {
   int64_t stepMillis = 1;     ///< event time from one record to the next
   int64_t startMillis = 0;    ///< event time of the first one
   std::optional<Located<std::string>> timestampColumn;  ///< none: no event time
+  bool everyRecordWatermarks = false;                   ///< else periodic
   int64_t outOfOrdernessMillis = 0;
   int64_t idlenessMillis = 0;  ///< 0: never idle
 };
@@ -65,7 +66,15 @@ struct AggregateSpec {
 };
 
 struct TwoStageSpec {
-  enum class Form { kAccumulators, kResults, kStringKeys, kMixedTime };
+  /// All but the first are mistakes that are made by hand, for teaching and for `weir validate` to find.
+  enum class Form {
+    kAccumulators,    ///< ships accumulators, merges them
+    kResults,         ///< aggregates the results of salted keys
+    kStringKeys,      ///< the same with keys such as 3|AA, taken apart at the first |
+    kMixedTime,       ///< the same with a second stage in processing time
+    kSaltInKey,       ///< the same with the salt left in the key
+    kSaltInSelector,  ///< one stage whose key selector draws a salt
+  };
   Form form = Form::kAccumulators;
   int32_t salts = 4;
   int64_t flushMillis = 0, flushRecords = 0;  ///< without a window: when stage one ships; 0: not by this
