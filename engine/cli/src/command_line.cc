@@ -19,6 +19,7 @@
 #include "weir/cli/salts_command.h"
 #include "weir/cli/scenario_job.h"
 #include "weir/cli/trace_command.h"
+#include "weir/cli/validate_command.h"
 #include "weir/config/configuration_loader.h"
 #include "weir/exchange/key_groups.h"
 
@@ -219,6 +220,35 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
       ->type_name("FORMAT")
       ->check(outputFormat({"text", "json", "perfetto"}));
 
+  ValidateOptions validate;
+  ConfigurationFlags validateConfiguration;
+  CLI::App* validateCommand =
+      app.add_subcommand("validate", "Do two stages give the results of one stage? For which aggregates not, and by how much?")
+          ->group("validate");
+  validateCommand->footer(
+      "Examples:\n"
+      "  weir validate examples/scenarios/flights-by-origin.yaml\n"
+      "  weir validate job.yaml --input yesterday.csv --seeds 20 --output json\n"
+      "Runs each aggregation of the file in one and in two stages, on threads and under simulated interleavings with a failure in the "
+      "middle.\n" +
+      std::string(kExitCodes));
+  validateCommand->add_option("FILE", validate.file, "A job file (.yaml).")->type_name("")->required();
+  validateCommand->add_option("--input", validate.input, "A file in place of that of the file source.")
+      ->type_name("CSV")
+      ->check(notEmpty());
+  validateCommand->add_option("--tolerance", validate.tolerance, "Differences up to it count as rounding; default: the proven bound.")
+      ->type_name("X")
+      ->check(positiveNumber());
+  validateCommand->add_option("--seeds", validate.seeds, "Simulated interleavings of each form.")
+      ->type_name("N")
+      ->check(CLI::Range(0, 100'000));
+  validateCommand->add_option("--salts", validate.salts, "Salts of aggregations that say nothing of two stages.")
+      ->type_name("N")
+      ->check(CLI::Range(1, 32768));
+  validateCommand->add_flag("--quiet", validate.quiet, "No progress.");
+  validateCommand->add_option("--output", output, "text or json.")->type_name("FORMAT")->check(outputFormat());
+  validateConfiguration.addTo(*validateCommand);
+
   KeyGroupOptions keygroup;
   CLI::App* keygroupCommand =
       app.add_subcommand("keygroup", "Which key group and subtask own a key, as Flink assigns them.")->group("validate");
@@ -291,7 +321,7 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     const bool isWord = argc > 1 && command == "weir" && argv[1][0] != '-';
     if (isWord)
       return usageError(std::string("there is no command '") + argv[1] +
-                        "'; run, config, keygroup, salts, trace and bench are, see weir --help");
+                        "'; run, validate, config, keygroup, salts, trace and bench are, see weir --help");
     return usageError(std::string(e.what()) + "; see " + command + " --help");
   }
 
@@ -321,6 +351,15 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     trace.format = output == "json" ? Format::kJson : output == "perfetto" ? Format::kPerfetto : Format::kText;
     RealFileSystem files;
     return showTrace(files, trace, std::cout, wantsColour(STDOUT_FILENO));
+  }
+  if (validateCommand->parsed()) {
+    validate.json = output == "json";
+    RealFileSystem files;
+    auto file = ScenarioFile::read(files, validate.file);
+    if (file.has_error()) return usageError(file.error().message);
+    auto configuration = validateConfiguration.load(file->config);
+    if (configuration.has_error()) return usageError(configuration.error().message);
+    return flushed(validateFile(*file, validate, *configuration, std::cout, wantsColour(STDOUT_FILENO)));
   }
   if (keygroupCommand->parsed()) {
     keygroup.json = output == "json";
