@@ -1,6 +1,8 @@
 #include "actor_base.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <random>
 
 #include "weir/base/check.h"
@@ -22,8 +24,15 @@ std::exception_ptr ActorBase::runBody(ExecutionContext& context) {
 }
 
 void ActorBase::runBodyOrDie(ExecutionContext& context) {
-  if (const auto failure = runBody(context))
+  const auto failure = runBody(context);
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    std::terminate();  // no bug: whoever assembles the process says what it means
+  } catch (...) {
     checkFailed(__FILE__, __LINE__, "no exception leaves an actor", ActorFailure(name(), failure).what());
+  }
 }
 
 void ActorBase::attach(ExecutionContext* context) {

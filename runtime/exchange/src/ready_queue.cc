@@ -30,11 +30,11 @@ void ReadyQueue::add(std::span<const uint32_t> channels) {
   if (onNonEmpty_) onNonEmpty_();
 }
 
-void ReadyQueue::addPriority(uint32_t channel, int32_t sequenceNumber, bool forced) {
+void ReadyQueue::addPriority(std::span<const Priority> events) {
   Lock lock(mutex_);
   if (closed_) return;
   const bool wasEmpty = priority_.empty();
-  priority_.push_back({channel, sequenceNumber, forced});
+  priority_.insert(priority_.end(), events.begin(), events.end());
   size_.store(static_cast<uint32_t>(data_.size() + priority_.size()), std::memory_order_relaxed);
   lock.unlock();
   if (!wasEmpty) return;
@@ -69,14 +69,24 @@ void NotificationBatch::settleSlow() {
     channels_[0] = next_.channel;
     count_ = 1;
   }
-  if (priority_.queue) {
-    priority_.queue->addPriority(priority_.channel, sequenceNumber_, forced_);
-    priority_.queue.reset();
+  if (nextUrgent_) {
+    deliverUrgent();
+    urgentQueue_ = std::move(nextUrgent_);
+    nextUrgent_.reset();
+    urgent_[0] = nextUrgentEvent_;
+    urgentCount_ = 1;
   }
+}
+
+void NotificationBatch::deliverUrgent() {
+  if (urgentCount_ > 0) urgentQueue_->addPriority({urgent_.data(), urgentCount_});
+  urgentCount_ = 0;
+  urgentQueue_.reset();
 }
 
 void NotificationBatch::deliver() {
   settle();
+  deliverUrgent();
   if (count_ > 0) queue_->add({channels_.data(), count_});
   count_ = 0;
   queue_.reset();

@@ -53,7 +53,7 @@ void SingleInputGate::enqueue(uint32_t channel, bool priority) {
 
 bool SingleInputGate::takeReported() {
   queue_->drain(reported_, reportedPriority_);
-  for (const uint32_t channel : reported_) enqueue(channel, false);
+  // Those first: a channel that reports both, as with every barrier that overtakes, then need not be moved within the queue.
   for (const ReadyQueue::Priority& report : reportedPriority_) {
     const ChannelState& state = states_[report.channel];
     // Not newer than what was polled from it last: the event was taken on the way of an ordinary poll. Numbers wrap around.
@@ -61,6 +61,7 @@ bool SingleInputGate::takeReported() {
                                                                  static_cast<uint32_t>(state.lastPrioritySequence)) <= 0;
     if (report.forced || !stale) enqueue(report.channel, true);
   }
+  for (const uint32_t channel : reported_) enqueue(channel, false);
   reported_.clear();
   reportedPriority_.clear();
   const uint32_t soon = std::min<uint32_t>(PipelinedSubpartition::kPrefetchAhead, ready_.size());

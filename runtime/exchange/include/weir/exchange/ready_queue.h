@@ -41,7 +41,11 @@ class ReadyQueue {
   uint32_t addChannel();
   void add(std::span<const uint32_t> channels);
   void add(uint32_t channel) { add({&channel, 1}); }
-  void addPriority(uint32_t channel, int32_t sequenceNumber, bool forced = false);
+  void addPriority(std::span<const Priority> events);
+  void addPriority(uint32_t channel, int32_t sequenceNumber, bool forced = false) {
+    const Priority event{channel, sequenceNumber, forced};
+    addPriority({&event, 1});
+  }
 
   /// A relaxed look. False only if nothing was added before the signal was last set and seen.
   bool looksNonEmpty() const { return size_.load(std::memory_order_relaxed) != 0; }
@@ -84,12 +88,16 @@ class NotificationBatch {
     else next_ = reader;
   }
   void priority(const ReaderSlot& reader, int32_t sequenceNumber, bool forced = false) {
-    priority_ = reader;
-    sequenceNumber_ = sequenceNumber;
-    forced_ = forced;
+    const ReadyQueue::Priority event{reader.channel, sequenceNumber, forced};
+    if (reader.queue == urgentQueue_ && urgentCount_ < kRun) {
+      urgent_[urgentCount_++] = event;
+      return;
+    }
+    nextUrgent_ = reader.queue;
+    nextUrgentEvent_ = event;
   }
   void settle() {
-    if (next_.queue || priority_.queue) [[unlikely]] settleSlow();
+    if (next_.queue || nextUrgent_) [[unlikely]] settleSlow();
   }
   void deliver();
 
@@ -97,13 +105,18 @@ class NotificationBatch {
   /// So that the first reader of a broadcast to thousands of channels starts before its last channel is written.
   static constexpr uint32_t kRun = 64;
   void settleSlow();
+  void deliverUrgent();
 
   std::shared_ptr<ReadyQueue> queue_;
   uint32_t count_ = 0;
   std::array<uint32_t, kRun> channels_;  // uninitialized on purpose: count_ says how many are valid
-  ReaderSlot next_, priority_;
-  int32_t sequenceNumber_ = 0;
-  bool forced_ = false;
+  ReaderSlot next_;
+
+  // The same for priority events, which are told first.
+  std::shared_ptr<ReadyQueue> urgentQueue_, nextUrgent_;
+  uint32_t urgentCount_ = 0;
+  std::array<ReadyQueue::Priority, kRun> urgent_;  // uninitialized, as channels_
+  ReadyQueue::Priority nextUrgentEvent_{};
 };
 
 }  // namespace weir
