@@ -32,7 +32,7 @@ const char* const kFlights = "carrier,tailnum,dep_delay\nAA,N1,5\nUA,N2,-3\nUA,N
 
 TEST(Command, MistakesOnTheCommandLineAreOneSentence) {
   expectUsageError({"run"}, {"JOB", "weir run --help"});
-  expectUsageError({"frobnicate"}, {"no command 'frobnicate'", "run, config, keygroup, salts, trace and bench"});
+  expectUsageError({"frobnicate"}, {"no command 'frobnicate'", "run, config, trace, validate, keygroup, salts and bench are"});
   expectUsageError({"run", "flights-delay"}, {"no built-in job 'flights-delay'", "flights-delays"});
   expectUsageError({"run", "flights-delays", "--frob"}, {"--frob", "weir run --help"});
   expectUsageError({"run", "flights-delays", "--rate", "fast"}, {"--rate", "'fast' is not a number above 0"});
@@ -321,7 +321,7 @@ TEST(Command, MistakesOfABenchmarkAreOneSentence) {
   expectUsageError({"bench", "barrier", "--channels", "16,0"}, {"0"});
   expectUsageError({"bench", "barrier", "--milliseconds", "0"}, {"--milliseconds", "0"});
   expectUsageError({"bench", "barrier", "--output", "xml"}, {"--output", "'xml'", "text and json"});
-  expectUsageError({"bench", "latency"}, {"latency"});
+  expectUsageError({"bench", "latency"}, {"no command 'latency'; barrier is", "bench --help"});
 }
 
 }  // namespace

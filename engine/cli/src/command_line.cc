@@ -55,6 +55,20 @@ struct ConfigurationFlags {
   }
 };
 
+/// The commands that `app` has, in the order of its help.
+std::vector<std::string> commandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
+/// "a, b and c".
+std::string inWords(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return text;
+}
+
 int usageError(const std::string& message) {
   std::cerr << "weir: " << message << '\n';
   return kExitUsage;
@@ -317,11 +331,17 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     return app.exit(e), flushed(kExitOk);
   } catch (const CLI::ParseError& e) {
     std::string command = "weir";
-    for (const CLI::App* parsed : app.get_subcommands()) command += " " + parsed->get_name();
-    const bool isWord = argc > 1 && command == "weir" && argv[1][0] != '-';
-    if (isWord)
-      return usageError(std::string("there is no command '") + argv[1] +
-                        "'; run, validate, config, keygroup, salts, trace and bench are, see weir --help");
+    const CLI::App* last = &app;
+    int words = 1;
+    while (!last->get_subcommands().empty()) {
+      last = last->get_subcommands().front();
+      command += " " + last->get_name();
+      ++words;
+    }
+    const std::vector<std::string> known = commandsOf(*last);
+    if (argc > words && argv[words][0] != '-' && !known.empty())
+      return usageError(fmt::format("there is no command '{}'; {} {}, see {} --help", argv[words], inWords(known),
+                                    known.size() == 1 ? "is" : "are", command));
     return usageError(std::string(e.what()) + "; see " + command + " --help");
   }
 
