@@ -44,8 +44,8 @@ Step readStep(const Json& json, const StepCase& in) {
     if (json.size() > 4 && !json.at(4).is_null()) step.item.tag = json.at(4).get<std::string>();
   } else if (step.kind == "w" || step.kind == "p" || step.kind == "ttlp") {
     step.time = json.at(valve ? 2 : 1).get<int64_t>();
-    step.both = !numbered;
   }
+  step.both = !numbered && !valve && step.kind != "r";
   return step;
 }
 

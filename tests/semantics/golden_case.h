@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 struct Step {
   std::string kind;  ///< without the number of the input
   int input = 0;     ///< of a two-input operator, from 0; the channel of a valve
-  bool both = false; ///< a watermark for both inputs
+  bool both = false; ///< a watermark or status for both inputs
   std::optional<int64_t> time;
   Item item;
 };
