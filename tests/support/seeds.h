@@ -7,10 +7,15 @@
 
 namespace weir::testing {
 
-/// 1, 2, ... as many as WEIR_SEEDS says, or `byDefault`.
-inline std::vector<uint64_t> seeds(int64_t byDefault) {
+/// How many seeds a test runs: what WEIR_SEEDS says, or `byDefault`.
+inline uint64_t seedsWanted(uint64_t byDefault) {
   const char* given = std::getenv("WEIR_SEEDS");
-  std::vector<uint64_t> all(static_cast<size_t>(given && *given ? std::stoll(given) : byDefault));
+  return given && *given ? std::stoull(given) : byDefault;
+}
+
+/// 1, 2, ... as many.
+inline std::vector<uint64_t> seeds(uint64_t byDefault) {
+  std::vector<uint64_t> all(seedsWanted(byDefault));
   for (size_t i = 0; i < all.size(); ++i) all[i] = i + 1;
   return all;
 }

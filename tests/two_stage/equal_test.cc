@@ -1,15 +1,13 @@
 // Two stages give what one stage gives, for every mergeable aggregate, over random streams, options, failures and parallelisms.
 #include <cstdlib>
 
+#include "support/seeds.h"
 #include "two_stage/two_stage_job.h"
 
 namespace weir {
 namespace {
 
-uint64_t seeds() {
-  const char* count = std::getenv("WEIR_SEEDS");
-  return count ? static_cast<uint64_t>(std::atoll(count)) : 15;
-}
+uint64_t seeds() { return testing::seedsWanted(15); }
 
 /// A stream, options and mishaps from a seed.
 struct Case {
@@ -66,7 +64,7 @@ auto runTwoStages(const Case& c, F f) {
 /// Bit for bit.
 template <MergeableAggregate F>
 void expectEqual(F f) {
-  for (uint64_t seed = 1; seed <= seeds() && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 1; seed <= seeds() && !::testing::Test::HasFailure(); ++seed) {
     const Case c(seed);
     EXPECT_EQ(runTwoStages(c, f), oracle(f, c.count, [&c](int64_t number) { return c.make(number); })) << "seed " << seed;
   }
@@ -74,7 +72,7 @@ void expectEqual(F f) {
 /// `bound`: of the difference, from the values of a key.
 template <MergeableAggregate F>
 void expectEqualWithin(F f, double (RoundingBound::*bound)() const) {
-  for (uint64_t seed = 1; seed <= seeds() && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 1; seed <= seeds() && !::testing::Test::HasFailure(); ++seed) {
     const Case c(seed);
     std::map<std::string, RoundingBound> bounds;
     for (int64_t i = 0; i < c.count; ++i) bounds[c.make(i).key].add(c.make(i).price);

@@ -1,6 +1,7 @@
 // A job that ends with a failure goes on from its last checkpoint, at another parallelism, with other options, or in the other form.
 #include <cstdlib>
 
+#include "support/seeds.h"
 #include "two_stage/two_stage_job.h"
 
 namespace weir {
@@ -95,8 +96,7 @@ TEST(TwoStageRescale, GoesOnAtAnotherParallelism) {
 TEST(TwoStageRescale, OneStageGoesOnInTwo) { expectRight(1, {{2, -1, 2500}, {2, 8, -1}}); }
 TEST(TwoStageRescale, TwoStagesGoOnInOne) { expectRight(1, {{2, 8, 2500}, {2, -1, -1}}); }
 TEST(TwoStageRescale, AnyFormAfterAnyOther) {
-  const char* count = std::getenv("WEIR_SEEDS");
-  const uint64_t seeds = count ? static_cast<uint64_t>(std::atoll(count)) : 20;
+  const uint64_t seeds = testing::seedsWanted(20);
   for (uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
     Random random(seed, "rescale");
     const auto drawn = [&](int64_t failAt) {

@@ -1,6 +1,7 @@
 // Windows in two stages against windows in one stage: the same windows, the same lateness, the same late records.
 #include <cstdlib>
 
+#include "support/seeds.h"
 #include "two_stage/two_stage_job.h"
 #include "weir/api/two_stage_windows.h"
 
@@ -104,10 +105,7 @@ Outcome run(const Case& c, bool twoStages, Millis bound, std::vector<int64_t> fa
   return outcome;
 }
 
-uint64_t seeds() {
-  const char* count = std::getenv("WEIR_SEEDS");
-  return count ? static_cast<uint64_t>(std::atoll(count)) : 25;
-}
+uint64_t seeds() { return testing::seedsWanted(25); }
 
 TEST(TwoStageWindows, EqualOneStageWithDisorderLatenessAndLateRecords) {
   size_t lateRecords = 0;

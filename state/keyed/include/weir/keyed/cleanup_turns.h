@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "weir/exchange/key_groups.h"
@@ -33,16 +34,16 @@ class CleanupTurns {
     std::erase((*group.buckets)[bucketOf(hash)], entry);
     --group.size;
   }
-  /// The entries whose turn it is.
-  std::vector<uint32_t> next() {
+  /// The entries whose turn it is. Valid until the next call.
+  std::span<const uint32_t> next() {
     if (!hasNext()) current_ = bucket_ = 0;
-    std::vector<uint32_t> entries;
-    while (entries.size() < kEntriesPerAccess && hasNext()) {
-      const size_t before = entries.size();
-      nextBucket(entries);
-      if (entries.size() == before) break;
+    entries_.clear();
+    while (entries_.size() < kEntriesPerAccess && hasNext()) {
+      const size_t before = entries_.size();
+      nextBucket();
+      if (entries_.size() == before) break;
     }
-    return entries;
+    return entries_;
   }
 
  private:
@@ -68,11 +69,11 @@ class CleanupTurns {
     }
     return current_ < groups_.size();
   }
-  void nextBucket(std::vector<uint32_t>& into) {
+  void nextBucket() {
     const Buckets& buckets = *groups_[current_].buckets;
     for (size_t empty = 0; bucket_ < kBuckets && empty < kEmptyBuckets; ++empty) {
       const auto& bucket = buckets[bucket_++];
-      into.insert(into.end(), bucket.begin(), bucket.end());
+      entries_.insert(entries_.end(), bucket.begin(), bucket.end());
       if (!bucket.empty()) return;
     }
   }
@@ -80,6 +81,7 @@ class CleanupTurns {
   const KeyGroupRange range_;
   std::vector<Group> groups_;
   size_t current_ = 0, bucket_ = 0;  ///< where the next look begins
+  std::vector<uint32_t> entries_;    ///< used again: an access allocates nothing
 };
 
 }  // namespace weir
