@@ -6,6 +6,10 @@ namespace weir {
 
 using S = ExecutionState;
 
+namespace {
+constexpr int kExitOfFatalError = 3;  // as of every failure of the engine, see `weir --help`
+}
+
 /// Answers of tasks to the coordinator, as messages to the JobMaster.
 class TaskExecutor::Responder final : public CheckpointResponder {
  public:
@@ -272,8 +276,10 @@ void TaskExecutor::fatal(const std::string& why) {
   taskLog_.error("{}", why);
   log_.error("Fatal error occurred while executing the TaskManager. Shutting it down...\norg.apache.flink.util.FlinkRuntimeException: {}",
              why);
-  if (!options_.onFatalError) std::abort();
-  options_.onFatalError(why);
+  if (options_.onFatalError) return options_.onFatalError(why);
+  fmt::print(stderr, "TaskManager {}: {} A record's function that does not return cannot be ended any other way: the process ends.\n", id(),
+             why);
+  std::_Exit(kExitOfFatalError);
 }
 
 // --- Checkpoints ---

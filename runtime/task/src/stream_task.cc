@@ -102,6 +102,7 @@ void StreamTask::runMails() {
 }
 
 void StreamTask::handleEvents() {
+  context_.checkCancelled();  // one that never waits, such as a source into a partition that was released, would not hear of it
   if (input_ && input_->looksLikePriority()) input_->processPriorityEvents();
   if (mailbox_.looksNonEmpty()) runMails();
   timers_.runDue();

@@ -30,7 +30,7 @@ struct TaskExecutorOptions {
   const Clock* clock = nullptr;         ///< the clock of its process; the executor's own where null
   std::string process;                  ///< of its actors, for Executor::kill
   std::shared_ptr<BarrierTrace> trace;  ///< of all its tasks; null: none
-  /// The process cannot go on. Where there is none, it aborts.
+  /// The process cannot go on. Where there is none, it says why and ends with exit code 3.
   std::function<void(const std::string& why)> onFatalError;
 };
 
