@@ -134,6 +134,7 @@ BENCHMARK(checkpointSingleInput)
     ->ArgNames({"mode", "sink", "tms"})
     ->Args({ALIGNED, kSpins200us, 1})
     ->Args({UNALIGNED, kSpins200us, 1})
+    ->Args({UNALIGNED, kParks200us, 1})
     ->Args({UNALIGNED, kParks10ms, 1})
     ->Args({UNALIGNED, kSpins200us, 4})
     ->Args({UNALIGNED, kParks10ms, 4})
@@ -171,12 +172,12 @@ void alignedOverUnaligned(benchmark::State& state) {
 BENCHMARK(alignedOverUnaligned)
     ->ArgName("sink")
     ->Arg(kSpins200us)
-    ->Arg(kParks10ms)
+    ->Arg(kParks200us)
     ->Iterations(kForNumbers ? 3 : 1)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-/// A barrier does not wait for a record: a slower sink makes no difference.
+/// What a slower sink makes of it: a barrier waits for the one record in each of four sinks.
 void slowOverFastSink(benchmark::State& state) {
   Jobs jobs;
   Pairs pairs;

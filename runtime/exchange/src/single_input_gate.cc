@@ -10,6 +10,7 @@ void SingleInputGate::setInputChannels(std::vector<std::unique_ptr<InputChannel>
   WEIR_CHECK(!queue_ && !channels.empty(), "gate {} of {}: channels are set once and are not none", gateIndex_, owningTask_);
   channels_ = std::move(channels);
   states_.resize(channels_.size());
+  ready_.resize(channels_.size());
   queue_ = std::make_shared<ReadyQueue>(static_cast<uint32_t>(channels_.size()));
 }
 
@@ -35,25 +36,11 @@ std::optional<Millis> SingleInputGate::requestPartitions() {
 }
 
 void SingleInputGate::enqueue(uint32_t channel, bool priority) {
-  ChannelState& state = states_[channel];
-  if (state.endOfPartition) return;
-  if (state.queued) {
-    if (!priority || state.inPrefix) return;
-    for (uint32_t i = ready_.prioritySize();; ++i) {
-      if (ready_.at(i) != channel) continue;
-      ready_.remove(i);
-      break;
-    }
-  }
-  if (priority) ready_.pushPriority(channel);
-  else ready_.pushBack(channel);
-  state.queued = true;
-  state.inPrefix = priority;
+  if (!states_[channel].endOfPartition) ready_.add(channel, priority);
 }
 
 bool SingleInputGate::takeReported() {
   queue_->drain(reported_, reportedPriority_);
-  // Those first: a channel that reports both, as with every barrier that overtakes, then need not be moved within the queue.
   for (const ReadyQueue::Priority& report : reportedPriority_) {
     const ChannelState& state = states_[report.channel];
     // Not newer than what was polled from it last: the event was taken on the way of an ordinary poll. Numbers wrap around.
@@ -64,8 +51,8 @@ bool SingleInputGate::takeReported() {
   for (const uint32_t channel : reported_) enqueue(channel, false);
   reported_.clear();
   reportedPriority_.clear();
-  const uint32_t soon = std::min<uint32_t>(PipelinedSubpartition::kPrefetchAhead, ready_.size());
-  for (uint32_t i = 0; i < soon; ++i) channels_[ready_.at(i)]->prefetch();
+  for (uint32_t i = 0; i < PipelinedSubpartition::kPrefetchAhead; ++i)
+    ready_.lookAhead(i, [&](uint32_t soon) { channels_[soon]->prefetch(); });
   return !ready_.empty();
 }
 
@@ -91,9 +78,8 @@ std::optional<BufferOrEvent> SingleInputGate::poll(bool priorityOnly) {
   if (finished_ || closed_) return out;
   while (findReady(priorityOnly)) {
     const uint32_t index = ready_.popFront();
-    if (ready_.size() >= PipelinedSubpartition::kPrefetchAhead) channels_[ready_.at(PipelinedSubpartition::kPrefetchAhead - 1)]->prefetch();
+    ready_.lookAhead(PipelinedSubpartition::kPrefetchAhead - 1, [&](uint32_t soon) { channels_[soon]->prefetch(); });
     ChannelState& state = states_[index];
-    state.queued = state.inPrefix = false;
     InputChannel& channel = *channels_[index];
     std::optional<BufferAndBacklog> next = channel.getNextBuffer();
     if (!next) continue;
@@ -134,7 +120,7 @@ void SingleInputGate::onEndOfData(uint32_t channel, const Buffer& event) {
 void SingleInputGate::onEndOfPartition(uint32_t channel) {
   ChannelState& state = states_[channel];
   WEIR_CHECK(!state.endOfPartition, "channel {} of gate {} of {} ends twice", channel, gateIndex_, owningTask_);
-  WEIR_CHECK(!state.queued, "channel {} of gate {} of {} has more after its end", channel, gateIndex_, owningTask_);
+  WEIR_CHECK(!ready_.contains(channel), "channel {} of gate {} of {} has more after its end", channel, gateIndex_, owningTask_);
   state.endOfPartition = true;
   finished_ = ++endOfPartitionCount_ == numberOfChannels();
   channels_[channel]->releaseAllResources();

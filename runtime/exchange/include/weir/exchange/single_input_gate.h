@@ -8,16 +8,16 @@
 #include "weir/base/executor.h"
 #include "weir/buffer/buffer_debloater.h"
 #include "weir/buffer/local_buffer_pool.h"
+#include "weir/exchange/channel_turns.h"
 #include "weir/exchange/input_gate.h"
-#include "weir/exchange/prioritized_deque.h"
 
 namespace weir {
 
 /// All channels of one input edge of one subtask, read in turn.
 ///
 /// Flink: SingleInputGate. Differs: its queue of channels is in two parts. What others report lies in a shared ReadyQueue; the gate moves
-/// it, a batch at a time, into a deque that is the task's alone, so that a poll takes no lock of the gate. Threads: as InputGate.
-/// Invariants: each channel at most once in the deque; those with a priority event in front; a channel with readable data is in one of the
+/// it, a batch at a time, into ChannelTurns that are the task's alone, so that a poll takes no lock of the gate. Threads: as InputGate.
+/// Invariants: a channel with readable data is in one of the
 /// two parts, or is just being polled; a finished channel is in neither.
 class SingleInputGate final : public InputGate {
  public:
@@ -71,8 +71,6 @@ class SingleInputGate final : public InputGate {
 
  private:
   struct ChannelState {
-    bool queued = false;
-    bool inPrefix = false;
     bool endOfData = false;
     bool endOfPartition = false;
     bool sawPriority = false;
@@ -101,7 +99,7 @@ class SingleInputGate final : public InputGate {
   std::unique_ptr<Debloating> debloating_;  ///< null: off
   std::atomic<int32_t> debloatedSize_{0};
   std::atomic<int64_t> estimatedMillis_{0};
-  PrioritizedDeque<uint32_t> ready_;
+  ChannelTurns ready_;
   std::vector<uint32_t> reported_;                      ///< scratch of takeReported
   std::vector<ReadyQueue::Priority> reportedPriority_;  ///< scratch of takeReported
   int32_t endOfDataCount_ = 0;
