@@ -71,6 +71,19 @@ TEST(JobFile, WindowsCloseByEventTimeAndLateRowsHaveAStreamOfTheirOwn) {
                           "out> {customer=bob, window_start=1970-01-01T00:00:00Z, window_end=1970-01-01T00:00:10Z, sum=5}"));
 }
 
+TEST(JobFile, NaiveFormsKeepLateRowsAsTheyWere) {
+  for (const char* form : {"results", "string-keys"}) {
+    const TempDir folder;
+    const std::string job = ordersJob(
+        folder, "- sums: {input: orders, key: customer, aggregate: {sum: amount}, two-stage: {salts: 3, form: " + std::string(form) +
+                    "},\n         window: {tumbling-event-time: 10 s, late: late}}\n"
+                    "- out: {input: sums, sink: discard}\n- missed: {input: late, sink: print}\n");
+    const Answer answer = weir({"run", job});
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    EXPECT_EQ(answer.out, "{customer=bob, amount=7, at=1970-01-01T00:00:03Z}\n") << form;
+  }
+}
+
 TEST(JobFile, TwoStagesGiveTheSameAsOneWithSessionsAndSlidingWindowsToo) {
   for (const char* window : {"tumbling-event-time: 10 s", "sliding-event-time: {size: 10 s, slide: 5 s}", "session-event-time: 4 s"}) {
     const TempDir folder;
@@ -148,7 +161,15 @@ TEST(JobFile, MistakesAreOneSentenceWithTheirPlace) {
   refused(
       "- x: {input: orders, key: customer, aggregate: {sum: amount}, window: {tumbling-processing-time: 5 s}, two-stage: {salts: 4}}\n" +
           out,
-      {"cannot go into two stages", "event time"});
+      {"job.yaml:4:", "'x' cannot go into two stages: its windows close by the clock", "use windows in event time"});
+  for (const char* window : {"sliding-processing-time: {size: 10 s, slide: 5 s}", "session-processing-time: 5 s"})
+    refused("- x: {input: orders, key: customer, aggregate: {sum: amount}, window: {" + std::string(window) +
+                "}, two-stage: {salts: 4}}\n" + out,
+            {"job.yaml:4:", "close by the clock, which each subtask sees on its own; use windows in event time"});
+  refused("- x: {input: orders, key: customer, aggregate: {sum: amount}, window: {count: 5}, two-stage: {salts: 4}}\n" + out,
+          {"job.yaml:4:", "'x' cannot go into two stages: its windows close by count", "use windows in event time"});
+  refused("- x: {input: orders, key: customer, aggregate: {t: {exponential-average: amount}}, window: {session-event-time: 5 s}}\n" + out,
+          {"job.yaml:4:", "cannot be merged from parts, as sessions do: use one stage and windows of a fixed size"});
   refused("- few: {input: orders, map: {a: amount}}\n- x: {union: [orders, few]}\n" + out, {"have different columns"});
   refused("- x: {input: orders, sink: csv}\n", {"the sink needs 'path'"});
   expectUsageError({"run", "nowhere.yaml"}, {"nowhere.yaml"});
@@ -266,6 +287,98 @@ TEST(Validate, NamesTheReasonOfEachNaiveForm) {
   EXPECT_THAT(reason("", "collect", window), HasSubstr("order-sensitive"));
   EXPECT_THAT(reason("", "exponential-average", window), HasSubstr("not mergeable"));
   EXPECT_THAT(reason("", "sum", "window: {tumbling-processing-time: 1 s}, "), HasSubstr("mixed time"));
+}
+
+/// All reasons of the first aggregate, a line each.
+std::string reasonsOf(const nlohmann::json& report) {
+  std::string all;
+  for (const auto& text : report["streams"][0]["aggregates"][0]["reasons"]) all += text.get<std::string>() + "\n";
+  return all;
+}
+const char* const kSessions = "- sums: {input: orders, key: customer, aggregate: {sum: amount}, window: {session-event-time: 10 s}";
+
+TEST(Validate, FindsLateDataThatOnlyOneFormSees) {
+  // At 4 s behind a watermark of 15 s: a session of its own would be over, but that of 0 and 8 s is open and takes it in.
+  const TempDir folder;
+  const std::string rows = "customer,amount,at\nann,1,1970-01-01T00:00:00Z\nann,2,1970-01-01T00:00:08Z\n"
+                           "bob,4,1970-01-01T00:00:15Z\nann,8,1970-01-01T00:00:04Z\n";
+  for (const char* form : {"accumulators", "results"}) {
+    const auto report = validated(
+        ordersJob(folder, kSessions + std::string(", two-stage: {salts: 3, form: ") + form + "}}\n- out: {input: sums, sink: discard}\n",
+                  rows),
+        1);
+    EXPECT_EQ(report["streams"][0]["late-in-one-stage"], 0) << form;
+    EXPECT_EQ(report["streams"][0]["late-in-two-stages"], 1) << form;
+    EXPECT_THAT(reasonsOf(report), HasSubstr("late data seen by one form only: one stage dropped 0 records as late, two stages 1")) << form;
+    EXPECT_EQ(report["streams"][0]["aggregates"][0]["verdict"], "different") << form;
+  }
+  // Where both drop the same, nothing is said of it, and the sums are the same; also where the file has a stream for late rows.
+  const auto same = validated(ordersJob(folder, "- sums: {input: orders, key: customer, aggregate: {sum: amount},\n"
+                                                "         window: {tumbling-event-time: 10 s, late: late}, two-stage: {salts: 3}}\n"
+                                                "- out: {input: sums, sink: discard}\n- missed: {input: late, sink: discard}\n"),
+                              0);
+  EXPECT_EQ(same["streams"][0]["late-in-one-stage"], 1);
+  EXPECT_EQ(same["streams"][0]["late-in-two-stages"], 1);
+}
+
+TEST(Validate, FindsWhatDependsOnTheOrder) {
+  // One key and one window: `first` and `collect` hang on which part of stage one arrives first, the sum beside them does not.
+  const TempDir folder;
+  std::string rows = "customer,amount,at\n";
+  for (int i = 0; i < 60; ++i) rows += "ann," + std::to_string(i) + "," + std::to_string(i * 10) + "\n";
+  const auto report =
+      validated(ordersJob(folder,
+                          "- x: {input: orders, key: customer, parallelism: 3, window: {tumbling-event-time: 1 s},\n"
+                          "      aggregate: {all: {collect: amount}, total: {sum: amount}}, two-stage: {salts: 8}}\n"
+                          "- out: {input: x, sink: discard}\n",
+                          rows),
+                1);
+  EXPECT_THAT(reasonsOf(report), HasSubstr("order-sensitive: collect depends on the order of the records"));
+  EXPECT_THAT(reasonsOf(report), Not(HasSubstr("not mergeable")));
+  EXPECT_EQ(report["streams"][0]["aggregates"][1]["verdict"], "equal");
+  EXPECT_TRUE(report["streams"][0]["aggregates"][1]["reasons"].empty());
+}
+
+TEST(Validate, SaysOnlyWhatItHasSeen) {
+  // With the salt left in the key no result of both forms has the same key: what collect would do with parts was not seen.
+  const TempDir folder;
+  const auto report = validated(ordersJob(folder,
+                                          "- x: {input: orders, key: customer, window: {tumbling-event-time: 1 min},\n"
+                                          "      aggregate: {mean: {avg: amount}}, two-stage: {salts: 8, form: salt-in-key}}\n"
+                                          "- out: {input: x, sink: discard}\n"),
+                                1);
+  EXPECT_THAT(reasonsOf(report), AllOf(HasSubstr("salt left in the key"), Not(HasSubstr("not mergeable"))));
+}
+
+TEST(Validate, MeasuresNetworkAndAddedLatency) {
+  const TempDir folder;
+  const auto balance = [&](const std::string& window, const std::string& twoStage) {
+    const std::string job =
+        written(folder, "orders.yaml",
+                "job:\n- orders: {source: generator, records: 20000, keys: {cardinality: 9, hot: {count: 1, share: 0.6}},\n"
+                "           event-time: {step: 10 ms}}\n"
+                "- x: {input: orders, parallelism: 2, " + window + "aggregate: {n: count}, two-stage: {" + twoStage + "}}\n"
+                "- out: {input: x, sink: discard}\n" +
+                    (window.empty() ? "config: {pipeline.auto-watermark-interval: 0 ms}\n" : ""));  // a watermark would flush
+    return validated(job, 0, {"--seeds", "0"})["streams"][0]["balance"];
+  };
+  const auto windows = balance("window: {tumbling-event-time: 10 s}, ", "salts: 4");
+  // A record is a length, a timestamp and a row with a text of 5 letters and more: not below 20 bytes, not above 80.
+  EXPECT_GT(windows["network-bytes"]["one-stage"], 20'000 * 20);
+  EXPECT_LT(windows["network-bytes"]["one-stage"], 20'000 * 80);
+  EXPECT_GE(windows["network-bytes"]["to-stage-one"], windows["network-bytes"]["one-stage"]) << "the same records, with salts";
+  EXPECT_LT(windows["network-bytes"]["to-stage-two"].get<double>(), windows["network-bytes"]["to-stage-one"].get<double>() / 10);
+  EXPECT_GT(windows["network-bytes"]["to-stage-two"], 20 * 9 * 20) << "20 windows of 9 keys";
+  EXPECT_EQ(windows["added-latency-ms"]["clock"], "virtual");
+  EXPECT_EQ(windows["added-latency-ms"]["compared"], 20 * 9);
+  EXPECT_LE(windows["added-latency-ms"]["largest"], 300) << "one more exchange";
+
+  // Without windows a record waits until stage one ships.
+  const auto slow = balance("", "salts: 4, flush: 3 s"), quick = balance("", "salts: 4, flush: 200 ms");
+  EXPECT_EQ(slow["added-latency-ms"]["compared"], 20'000);
+  EXPECT_NEAR(slow["added-latency-ms"]["mean"].get<double>(), 1'500, 400);
+  EXPECT_NEAR(quick["added-latency-ms"]["mean"].get<double>(), 150, 60) << "half of the interval, and up to a buffer timeout of 100 ms";
+  EXPECT_LT(slow["network-bytes"]["to-stage-two"], quick["network-bytes"]["to-stage-two"]);
 }
 
 TEST(Validate, TakesAnotherInputAndRefusesWhatItCannotCompare) {

@@ -62,6 +62,13 @@ void printAggregate(std::ostream& out, const AggregateFinding& a, bool colour) {
     if (example.difference > 0) printExample(out, "worst:", example);
 }
 
+std::string networkText(const NetworkCost& cost) {
+  std::string text = fmt::format("{} bytes in one stage, ", withThousands(cost.oneStage));
+  if (cost.toStageTwo == 0) return text + fmt::format("{} with salts", withThousands(cost.toStageOne));
+  return text + fmt::format("{} in two ({} to stage one, {} that it ships)", withThousands(cost.toStageOne + cost.toStageTwo),
+                            withThousands(cost.toStageOne), withThousands(cost.toStageTwo));
+}
+
 void printBalance(std::ostream& out, const BalanceFinding& b, bool colour) {
   using Align = TextTable::Align;
   TextTable table({{"records by subtask"}, {"max/mean", Align::kRight}, {"by subtask"}});
@@ -72,7 +79,11 @@ void printBalance(std::ostream& out, const BalanceFinding& b, bool colour) {
   out << fmt::format("  exchanged: {} records before, {} after; largest checkpoint: {} bytes before, {} after\n",
                      withThousands(b.exchangedBefore), withThousands(b.exchangedAfter), withThousands(b.stateBefore),
                      withThousands(b.stateAfter));
-  out << "  added latency: " << b.latency << '\n';
+  if (b.network) out << "  network: " << networkText(*b.network) << '\n';
+  out << "  added latency: " << b.latency;
+  if (b.heldBack)
+    out << fmt::format("; measured in virtual time: {:.1f} ms on average, {:.0f} ms at most", b.heldBack->mean, b.heldBack->largest);
+  out << '\n';
   if (b.choices.empty()) return;
   out << "  expected max/mean by salts:";
   for (const auto& choice : b.choices) out << fmt::format(" {}: {:.2f}", choice.salts, choice.mostOverMean);
@@ -132,6 +143,12 @@ nlohmann::ordered_json toJson(const BalanceFinding& b) {
                                  {"state-after", b.stateAfter},
                                  {"added-latency", b.latency},
                                  {"salts", b.salts}};
+  if (b.network)
+    json["network-bytes"] = {
+        {"one-stage", b.network->oneStage}, {"to-stage-one", b.network->toStageOne}, {"to-stage-two", b.network->toStageTwo}};
+  if (b.heldBack)
+    json["added-latency-ms"] = {
+        {"clock", "virtual"}, {"compared", b.heldBack->compared}, {"mean", b.heldBack->mean}, {"largest", b.heldBack->largest}};
   if (b.choices.empty()) return json;
   json["salts-worth-it"] = b.worthIt;
   for (const auto& choice : b.choices) json["max-over-mean-by-salts"][std::to_string(choice.salts)] = choice.mostOverMean;

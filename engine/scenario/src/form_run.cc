@@ -1,5 +1,7 @@
 #include "form_run.h"
 
+#include <algorithm>
+
 #include "weir/api/make_executor.h"
 #include "weir/api/mini_cluster.h"
 #include "weir/base/log_sinks.h"
@@ -14,9 +16,13 @@ constexpr double kVirtualSeconds = 10;
 /// Counters of the attempts seen so far: they live on when their tasks have ended.
 class Observer {
  public:
+  /// `partitions`: of tasks that run in this very thread.
+  Observer(const JobGraph& graph, bool partitions) : graph_(graph), partitions_(partitions) {}
+
   void look(ExecutionContext& context, MiniCluster& cluster) {
     for (const auto& task : cluster.runningTasks(context)) {
       TaskEnvironment& environment = task->environment();
+      if (partitions_) outputs_[{indexOf(*task), environment.subtask()}] = environment.partitions;
       const bool isSource = task->factory().chain().operators.front().factory->isSource();
       for (const auto& metrics : environment.operatorMetrics->all()) {
         const bool head = isSource && metrics->id == task->factory().chain().operators.front().id;
@@ -39,6 +45,12 @@ class Observer {
         run.lateRecords += seen.metrics->numLateRecordsDropped.load();
       }
     }
+    for (const auto& [producer, partitions] : outputs_) {
+      for (size_t i = 0; i < partitions.size(); ++i) {
+        const auto& to = graph_.dataSets()[static_cast<size_t>(graph_.vertex(producer.first).outputs[i])];
+        for (const ChainedOperator& into : graph_.vertex(to.consumer).operators) run.bytesInto[into.name] += partitions[i]->numBytesOut();
+      }
+    }
   }
 
  private:
@@ -46,6 +58,16 @@ class Observer {
     std::shared_ptr<OperatorMetrics> metrics;
     bool isSource = false;
   };
+  int32_t indexOf(const Task& task) const {
+    const OperatorID head = task.factory().chain().operators.front().id;
+    const auto& vertices = graph_.vertices();
+    const auto found = std::find_if(vertices.begin(), vertices.end(), [&](const JobVertex& v) { return v.operators.front().id == head; });
+    return static_cast<int32_t>(found - vertices.begin());
+  }
+
+  const JobGraph& graph_;
+  const bool partitions_;
+  std::map<std::pair<int32_t, int32_t>, std::vector<std::shared_ptr<ResultPartition>>> outputs_;  ///< by vertex and subtask
   std::map<std::string, std::map<int32_t, Seen>> seen_;
 };
 
@@ -72,7 +94,7 @@ class Client {
 
  private:
   void watch(ExecutionContext& context, MiniCluster& cluster, JobMaster& master) {
-    Observer observer;
+    Observer observer(*graph_, options_.executor == "simulated");
     bool failed = options_.fail.empty();
     while (!master.done().isSet()) {
       context.wait(WaitReason::kInputOrMail, {&master.done()}, Deadline::housekeeping(context.clock().monotonic() + Millis(5)));
@@ -108,20 +130,24 @@ Configuration configured(const Configuration& configuration, const FormRunOption
     result.remove(key);
   result.setText(kExecutor.key, options.executor);
   if (options.spreadOver == 0) return result;
-  result.setText("execution.checkpointing.interval", "1 s");
+  if (options.checkpoints) result.setText("execution.checkpointing.interval", "1 s");
   result.setText("restart-strategy.type", "fixed-delay");
   result.setText("restart-strategy.fixed-delay.attempts", "3");
   result.setText("restart-strategy.fixed-delay.delay", "10 ms");
   return result;
 }
 
-void gather(const BuiltJob& built, size_t groupColumns, FormRun& run) {
+void gather(const BuiltJob& built, size_t groupColumns, bool stamps, FormRun& run) {
   const auto& [sink, rows] = *built.printed.begin();
   run.schema = built.schemas.at(sink);
   for (Row& row : rows->values()) {
     RowKey group;
     group.first = std::move(row.values[0]);
     for (size_t i = 1; i < groupColumns; ++i) group.rest.push_back(std::move(row.values[i]));
+    if (stamps) {
+      run.times[group].push_back(std::get<int64_t>(row.values.back()));
+      row.values.pop_back();
+    }
     row.values.erase(row.values.begin(), row.values.begin() + static_cast<ptrdiff_t>(groupColumns));
     run.groups[std::move(group)].push_back(std::move(row.values));
   }
@@ -133,7 +159,7 @@ Result<FormRun> runForm(const ScenarioFile& file, const Configuration& configura
                         const FormRunOptions& options) {
   const Configuration full = configured(configuration, options);
   StreamExecutionEnvironment env(full);
-  BuildOptions build{.collectPrints = true};
+  BuildOptions build{.collectPrints = true, .stampPrints = options.stamps};
   if (options.spreadOver > 0) build.recordsPerSecond = std::max(1.0, static_cast<double>(options.spreadOver) / kVirtualSeconds);
   WEIR_ASSIGN(const BuiltJob built, buildJob(file, env, files, build));
   WEIR_ASSIGN(const auto graph, env.getJobGraph(file.name));
@@ -147,7 +173,7 @@ Result<FormRun> runForm(const ScenarioFile& file, const Configuration& configura
     run.failure = e.what();
   }
   if (ran.has_error()) return ran.error();
-  gather(built, groupColumns, run);
+  gather(built, groupColumns, options.stamps, run);
   return run;
 }
 

@@ -13,8 +13,12 @@ namespace weir {
 struct FormRun {
   /// By key (and window, where the stream has windows with bounds): the values of the aggregates in the order in which they were emitted.
   std::map<RowKey, std::vector<std::vector<Value>>> groups;
+  /// Beside `groups`, of a run with stamps: when each came to the sink, in milliseconds of the executor's clock.
+  std::map<RowKey, std::vector<int64_t>> times;
   Schema schema;
   std::map<std::string, std::map<int32_t, int64_t>> recordsIn;  ///< by operator and subtask; of the last attempts
+  /// Of a simulated run: what was written for the chain that has the operator in it, in bytes of network buffers; of the last attempts.
+  std::map<std::string, int64_t> bytesInto;
   int64_t sourceRecords = 0;
   int64_t lateRecords = 0;
   int64_t stateBytes = 0;  ///< of the largest checkpoint
@@ -27,6 +31,8 @@ struct FormRunOptions {
   uint64_t seed = 1;
   /// Records that the input has, so that a simulated run can be spread over virtual time with checkpoints in it; 0: as fast as possible.
   int64_t spreadOver = 0;
+  bool checkpoints = true;  ///< of a run that is spread
+  bool stamps = false;      ///< notes when each result comes
   std::string fail;  ///< an operator that fails once in the middle of the input; empty: none
   int32_t failSubtask = 0;
 };

@@ -330,10 +330,16 @@ class JobBuilder {
     }
     rows = aggregateInOneStage(rows, first, node, "-local");
     applyCost(rows, node);
+    if (node.window && node.window->late) {
+      const DataStream<Row> salted = rows.getSideOutput(OutputTag<Row>{node.window->late->value});
+      const Schema& input = parts.input.schema;
+      const RowMap plain = asText ? withoutSalt(input, first.key[0], input.size()) : replacing(input, input.size(), "", input.size());
+      putLate(parts, mapped(salted, plain, node, "-late", 0));
+    }
 
     std::vector<Column> columns = parts.columns;  // of the first stage
     if (!asText) columns.insert(columns.begin() + static_cast<ptrdiff_t>(keys), {"salt", ColumnType::kInt, false});
-    if (form == Form::kStringKeys) rows = mapped(rows, withoutSalt(Schema(columns)), node, "-unsalt", 0);
+    if (form == Form::kStringKeys) rows = mapped(rows, withoutSalt(Schema(columns), 0, columns.size()), node, "-unsalt", 0);
     put(node, secondStage(parts, rows, columns), Schema(parts.columns), firstColumns(keys));
   }
 
@@ -374,11 +380,11 @@ class JobBuilder {
     return replacing(Schema(columns), key, "string(salt) || '|' || " + input[key].name, salt);
   }
   /// What stands behind the first |.
-  RowMap withoutSalt(const Schema& columns) const {
-    const std::string& key = columns[0].name;
-    return replacing(columns, 0, "substring(" + key + ", length(split_part(" + key + ", '|', 1)) + 2)", columns.size());
+  RowMap withoutSalt(const Schema& columns, size_t column, size_t count) const {
+    const std::string& key = columns[column].name;
+    return replacing(columns, column, "substring(" + key + ", length(split_part(" + key + ", '|', 1)) + 2)", count);
   }
-  /// The first `count` columns of rows, one of them by an expression.
+  /// The first `count` columns of rows, one of them by an expression; `column` behind them: none.
   RowMap replacing(const Schema& schema, size_t column, const std::string& text, size_t count) const {
     auto parts = std::make_shared<std::vector<RowMapOperator::Part>>();
     for (size_t i = 0; i < count; ++i) {
@@ -477,6 +483,11 @@ class JobBuilder {
     if (options_.collectPrints) {
       auto result = std::make_shared<TransactionalCollectResult<Row>>();
       built_.printed[node.name.value] = result;
+      if (options_.stampPrints) {
+        rows = rows.transform<Row>("Stamp", Batching::kBatches,
+                                   [](OperatorSetup setup) { return std::make_unique<RowStampOperator>(std::move(setup)); });
+        applySettings(rows, node, "-stamp");
+      }
       return rows.sinkTo("Print", Batching::kBatches, TransactionalCollectSink<Row>(result).ignoreEarlierRuns());
     }
     // One print sink needs no name in front of its lines.

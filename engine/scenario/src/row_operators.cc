@@ -34,6 +34,13 @@ void RowFilterOperator::process(std::span<StreamRecord<Row>> records) {
   if (kept > 0) output<Row>().collect(records.first(kept));
 }
 
+void RowStampOperator::process(std::span<StreamRecord<Row>> records) {
+  const int64_t now = processingTime().currentProcessingTime();
+  for (auto& record : records) record.value.values.emplace_back(now);
+  OperatorMetrics::add(metrics().numRecordsOut, records.size());
+  output<Row>().collect(records);
+}
+
 void RowPrintSink::invoke(std::span<StreamRecord<Row>> records) {
   lines_.clear();
   for (const auto& record : records) {

@@ -46,6 +46,15 @@ class RowFilterOperator final : public OneInputOperator<Row> {
   ColumnVector values_;
 };
 
+/// Puts the time of the clock behind the columns of a row.
+class RowStampOperator final : public OneInputOperator<Row> {
+ public:
+  explicit RowStampOperator(OperatorSetup setup) : OneInputOperator(std::move(setup)) {}
+
+ protected:
+  void process(std::span<StreamRecord<Row>> records) override;
+};
+
 /// Prints rows with the names of their columns: see PrintSink.
 class RowPrintSink {
  public:

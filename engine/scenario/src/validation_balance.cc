@@ -35,17 +35,71 @@ std::vector<KeyWeight> weightsOf(const FormRun& weighed, size_t keyColumns) {
   return keys;
 }
 
+int64_t bytesInto(const FormRun& run, const std::string& name) {
+  const auto found = run.bytesInto.find(name);
+  return found == run.bytesInto.end() ? 0 : found->second;
+}
+
+bool isNaive(TwoStageSpec::Form form) {
+  return form != TwoStageSpec::Form::kAccumulators && form != TwoStageSpec::Form::kSaltInSelector;
+}
+
+class Delays {
+ public:
+  void add(int64_t delay) {
+    sum_ += static_cast<double>(delay);
+    largest_ = compared_ == 0 ? delay : std::max(largest_, delay);
+    ++compared_;
+  }
+  std::optional<AddedLatency> result() const {
+    if (compared_ == 0) return std::nullopt;
+    return AddedLatency{compared_, sum_ / static_cast<double>(compared_), static_cast<double>(largest_)};
+  }
+
+ private:
+  int64_t compared_ = 0, largest_ = 0;
+  double sum_ = 0;
+};
+
 std::string latencyOf(const Validated& validated) {
   const TwoStageSpec& spec = validated.twoStage;
   if (validated.node->window) return "one more exchange at the end of each window: at most the buffer timeout";
-  if (spec.flushMillis == 0 && spec.flushRecords == 0) return "up to 1 s or 10000 records until stage one ships, and one more exchange";
+  if (spec.flushMillis == 0 && spec.flushRecords == 0)
+    return "until stage one ships (1 s or 10000 records, or a watermark), and one more exchange";
   std::string text = "until stage one ships (";
   if (spec.flushMillis > 0) text += std::to_string(spec.flushMillis) + " ms";
   if (spec.flushRecords > 0) text += (spec.flushMillis > 0 ? " or " : "") + std::to_string(spec.flushRecords) + " records";
-  return text + "), and one more exchange";
+  return text + ", or a watermark), and one more exchange";
 }
 
 }  // namespace
+
+std::optional<AddedLatency> addedLatency(const FormRun& one, const FormRun& two, bool counted) {
+  Delays delays;
+  for (const auto& [group, times] : one.times) {
+    const auto found = two.times.find(group);
+    if (found == two.times.end()) continue;
+    const std::vector<int64_t>& later = found->second;
+    if (!counted) {
+      delays.add(later.front() - times.front());
+      continue;
+    }
+    // One stage has a result per record; that of two stages which holds it is the first that counts as many.
+    size_t record = 0;
+    const auto& results = two.groups.at(group);
+    for (size_t i = 0; i < later.size(); ++i) {
+      const auto* holds = std::get_if<int64_t>(&results[i].back());
+      for (; holds && record < static_cast<size_t>(*holds) && record < times.size(); ++record) delays.add(later[i] - times[record]);
+    }
+  }
+  return delays.result();
+}
+
+NetworkCost networkCost(const Validated& validated, const FormRun& one, const FormRun& two) {
+  const std::string& name = validated.node->name.value;
+  const bool naive = isNaive(validated.twoStage.form);
+  return {bytesInto(one, name), bytesInto(two, naive ? name + "-local" : name), bytesInto(two, naive ? name : name + "-global")};
+}
 
 BalanceFinding balanceOf(const Validated& validated, const FormRun& weighed, const FormRun& one, const FormRun& two,
                          const Configuration& configuration) {
@@ -55,7 +109,7 @@ BalanceFinding balanceOf(const Validated& validated, const FormRun& weighed, con
   const TwoStageSpec::Form form = validated.twoStage.form;
   finding.salts = validated.twoStage.salts;
   finding.before = bySubtask(one, name);
-  const bool naive = form != TwoStageSpec::Form::kAccumulators && form != TwoStageSpec::Form::kSaltInSelector;
+  const bool naive = isNaive(form);
   finding.stageOne = bySubtask(two, naive ? name + "-local" : name);
   finding.stageTwo = bySubtask(two, naive ? name : name + "-global");
   finding.exchangedBefore = sum(finding.before);

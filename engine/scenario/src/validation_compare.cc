@@ -181,9 +181,13 @@ void compareColumn(const Validated& validated, size_t column, const FormRun& one
   finding = std::move(made);
 }
 
-void explain(const Validated& validated, size_t column, const FormRun& one, const FormRun& two, AggregateFinding& finding) {
+void explain(const Validated& validated, size_t column, const FormRun& one, const FormRun& two, const LateRecords& late,
+             AggregateFinding& finding) {
   const ColumnAggregate& aggregate = validated.aggregates[column];
   const Form form = validated.twoStage.form;
+  const auto windowIs = [&](WindowSpec::Kind kind) { return validated.node->window && validated.node->window->kind == kind; };
+  // Of results that both have: where each is in one form alone, keys or windows are wrong, and what the function does with parts is unseen.
+  const bool valuesDiffer = finding.differing > finding.missing + finding.additional;
   std::vector<std::string> reasons;
   if (two.failure) reasons.push_back("the two-stage job fails: " + *two.failure);
   if (form == Form::kSaltInSelector)
@@ -196,7 +200,7 @@ void explain(const Validated& validated, size_t column, const FormRun& one, cons
   if (mixed)
     reasons.push_back("mixed time: stage two puts results of event time into windows of the clock, which hold what happens to arrive "
                       "together, and drops what is open at the end");
-  if (form != Form::kAccumulators && form != Form::kSaltInSelector) {
+  if (valuesDiffer && form != Form::kAccumulators && form != Form::kSaltInSelector) {
     const std::string why = whyResultsDoNotMerge(aggregate.function());
     if (!why.empty()) reasons.push_back(why);
     if (!validated.node->window && why.empty())
@@ -204,20 +208,20 @@ void explain(const Validated& validated, size_t column, const FormRun& one, cons
           "not mergeable: stage one emits its result so far with every record, and stage two adds totals to totals; ship what "
           "is new");
   }
-  if (aggregate.traits().orderSensitive)
+  if (valuesDiffer && aggregate.traits().orderSensitive)
     reasons.push_back(fmt::format(
         "order-sensitive: {} depends on the order of the records, which is lost between the subtasks of stage one", aggregate.function()));
-  const bool late = one.lateRecords != two.lateRecords;
-  if (late)
-    reasons.push_back(fmt::format("late data seen by one form only: one stage dropped {} records as late, two stages {}", one.lateRecords,
-                                  two.lateRecords));
+  if (late.oneStage != late.twoStages)
+    reasons.push_back(fmt::format("late data seen by one form only: one stage dropped {} records as late, two stages {}{}", late.oneStage,
+                                  late.twoStages,
+                                  windowIs(WindowSpec::Kind::kSession)
+                                      ? "; a session that is still open takes a late record in, and stage one does not see it"
+                                      : ""));
   else if (validated.node->window && validated.node->window->latenessMillis > 0 && form != Form::kAccumulators && !mixed)
     reasons.push_back("late data: stage one fires again for a late record, and stage two takes the new result for one more");
-  if (reasons.empty() && validated.node->window && validated.node->window->kind == WindowSpec::Kind::kSliding &&
-      form != Form::kAccumulators)
+  if (reasons.empty() && windowIs(WindowSpec::Kind::kSliding) && form != Form::kAccumulators)
     reasons.push_back("a result of stage one falls into several of the sliding windows of stage two");
-  if (reasons.empty() && validated.node->window && validated.node->window->kind == WindowSpec::Kind::kSession &&
-      form != Form::kAccumulators)
+  if (reasons.empty() && windowIs(WindowSpec::Kind::kSession) && form != Form::kAccumulators)
     reasons.push_back("sessions of stage one end where a salted key pauses, which the key itself may not");
   if (reasons.empty() && aggregate.traits().splitsUpToRounding())
     reasons.push_back(

@@ -63,7 +63,7 @@ size_t hiddenColumns(const Validated& validated) {
   return count;
 }
 
-ScenarioFile variantOf(const ScenarioFile& file, const Validated& validated, bool twoStages, bool withBounds) {
+ScenarioFile variantOf(const ScenarioFile& file, const Validated& validated, const Variant& wanted) {
   ScenarioFile variant = file;
   std::set<std::string> needed;
   addClosure(file, validated.node->name.value, needed);
@@ -73,12 +73,13 @@ ScenarioFile variantOf(const ScenarioFile& file, const Validated& validated, boo
     node.cost.reset();
     node.twoStage.reset();
     node.source.rate.reset();
-    node.source.everyRecordWatermarks = true;
+    if (!wanted.ownWatermarks) node.source.everyRecordWatermarks = true;
     // Up to the first exchange by key there is one subtask, so that there is one order.
     if (node.kind != NodeSpec::Kind::kAggregate && node.kind != NodeSpec::Kind::kJoin) node.parallelism = 1;
     if (node.name.value == validated.node->name.value) {
-      if (twoStages) node.twoStage = validated.twoStage;
-      if (withBounds) {
+      if (node.window) node.window->late.reset();  // so that late records are counted
+      if (wanted.twoStages) node.twoStage = validated.twoStage;
+      if (wanted.withBounds) {
         NodeSpec map = addBounds(validated, node);
         if (!map.map.empty()) {
           variant.job.push_back(map);

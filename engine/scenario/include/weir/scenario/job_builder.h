@@ -22,6 +22,7 @@ struct BuiltJob {
 
 struct BuildOptions {
   bool collectPrints = false;  ///< print sinks gather rows instead of printing them
+  bool stampPrints = false;    ///< and have one more column: when they came, in milliseconds of processing time
   double recordsPerSecond = StreamExecutionEnvironment::kUnlimited;  ///< of sources that have no rate of their own
 };
 

@@ -42,12 +42,28 @@ struct AggregateFinding {
   std::vector<std::string> reasons;     ///< why, a sentence each
 };
 
+/// Bytes as they lie in network buffers: serialized records with their lengths, watermarks, and events.
+struct NetworkCost {
+  int64_t oneStage = 0;              ///< into the aggregation
+  int64_t toStageOne = 0;
+  int64_t toStageTwo = 0;            ///< that stage one ships; 0 where there is no stage two
+};
+
+/// How long stage one holds results back, in milliseconds of virtual time: a result of two stages against that of one stage that holds the
+/// same record. Computing takes no virtual time: what is measured is waiting for flushes, watermarks and buffer timeouts.
+struct AddedLatency {
+  int64_t compared = 0;  ///< results, or records where each has a result
+  double mean = 0, largest = 0;
+};
+
 /// The load that both forms put on subtasks and network.
 struct BalanceFinding {
   std::vector<int64_t> before, stageOne, stageTwo;  ///< records by subtask
   int64_t exchangedBefore = 0, exchangedAfter = 0;  ///< records over the network behind the source
   int64_t stateBefore = 0, stateAfter = 0;          ///< bytes of the largest checkpoint
+  std::optional<NetworkCost> network;               ///< none: the two-stage form fails
   std::string latency;                              ///< what stage one adds
+  std::optional<AddedLatency> heldBack;             ///< the same, measured; none: the results of both forms do not belong together
   int32_t salts = 0;                                ///< of the form that was run
   struct Choice {
     int32_t salts = 1;
