@@ -62,10 +62,20 @@ class EventReader {
   size_t next_ = 0;
 };
 
+/// The calls of user code in a job, over all subtasks and attempts; one of them may throw. Simulated: one thread.
+struct Steps {
+  int64_t passed = 0;
+  int64_t failAt = 0;  ///< 0: none
+  void pass() {
+    if (++passed == failAt) throw Throwable("java.lang.RuntimeException", "thrown at step " + std::to_string(failAt));
+  }
+};
+
 /// Emits (key, end of the window, sum). A record behind the watermark fails the test: none may be late here.
 class SumPerWindow {
  public:
   static constexpr int64_t kSize = 100;
+  explicit SumPerWindow(std::shared_ptr<Steps> steps) : steps_(std::move(steps)) {}
   void open(KeyedRuntimeContext<int64_t>& context) {
     sums_ = context.state(MapStateDescriptor<int64_t, int64_t>{.name = "sums"});
   }
@@ -73,9 +83,11 @@ class SumPerWindow {
     const int64_t end = event.time / kSize * kSize + kSize;
     EXPECT_GT(end - 1, context.timerService().currentWatermark()) << "late";
     sums_.slot(end) += event.amount;
+    steps_->pass();
     context.timerService().registerEventTimeTimer(end - 1);
   }
   void onTimer(int64_t timestamp, OnTimerContext<int64_t>& context, Collector<Event>& out) {
+    steps_->pass();
     const int64_t* sum = sums_.get(timestamp + 1);
     ASSERT_NE(sum, nullptr) << "a timer without its sum";
     out.collect({context.currentKey(), timestamp + 1, *sum});
@@ -83,6 +95,7 @@ class SumPerWindow {
   }
 
  private:
+  std::shared_ptr<Steps> steps_;
   MapState<int64_t, int64_t> sums_;
 };
 
@@ -91,6 +104,7 @@ struct WindowedJob : Scenario {
   using Store = TransactionalCollectResult<Event>;
   std::vector<std::shared_ptr<Store>> stores;
   std::shared_ptr<SourceSwitches> switches = std::make_shared<SourceSwitches>();
+  std::shared_ptr<Steps> steps = std::make_shared<Steps>();
   int64_t perSplit;
   double rate;  ///< records a second, of all subtasks
   Nanos cost{};
@@ -116,17 +130,28 @@ struct WindowedJob : Scenario {
         stream.assignTimestampsAndWatermarks(WatermarkStrategy::forBoundedOutOfOrderness(Millis(40)).withTimestampAssigner(&Event::time))
             .uid("watermarks")
             .setParallelism(sources);
-    auto summed = windowOperator ? windows(timed.keyBy(&Event::key)) : timed.keyBy(&Event::key).process<Event>(SumPerWindow{});
+    timed = timed.map([steps = steps](const Event& event) {
+                   steps->pass();
+                   return event;
+                 })
+                .uid("steps")
+                .setParallelism(sources);
+    auto summed = windowOperator ? windows(timed.keyBy(&Event::key)) : timed.keyBy(&Event::key).process<Event>(SumPerWindow{steps});
     summed.uid("sums").name("sums").setParallelism(sums);
     if (cost > Nanos::zero()) summed.cost(cost);
     summed.sinkTo("store", Batching::kBatches, TransactionalCollectSink<Event>(store).ignoreEarlierRuns())
         .uid("store")
         .setParallelism(sums);
   }
-  static DataStream<Event> windows(const KeyedStream<Event, int64_t Event::*>& keyed) {
+  DataStream<Event> windows(const KeyedStream<Event, int64_t Event::*>& keyed) const {
     return keyed.window(TumblingEventTimeWindows::of(Millis(SumPerWindow::kSize)))
-        .reduce<Event>([](Event& all, const Event& one) { all.amount += one.amount; },
-                       [](const int64_t& key, auto& context, std::span<const Event> sum, Collector<Event>& out) {
+        .reduce<Event>(
+                       [steps = steps](Event& all, const Event& one) {
+                         all.amount += one.amount;
+                         steps->pass();
+                       },
+                       [steps = steps](const int64_t& key, auto& context, std::span<const Event> sum, Collector<Event>& out) {
+                         steps->pass();
                          out.collect({key, context.window().end, sum[0].amount});
                        });
   }
@@ -156,5 +181,67 @@ struct WindowedJob : Scenario {
     EXPECT_TRUE(results == expected());
   }
 };
+
+// What holds of timers by hand and of the window operator alike. -------------------------------------------------------------------------
+
+/// A call of user code throws: each of them in turn, a job for each.
+inline void surviveAFailureAtEveryStep(bool windowOperator) {
+  const auto run = [&](int64_t failAt) {
+    WindowedJob job(40, 1000);
+    job.windowOperator = windowOperator;
+    job.steps->failAt = failAt;
+    job.program(2, 2);
+    job.env.configure("execution.checkpointing.interval", "10 ms");
+    EXPECT_EQ(job.run().status, JobStatus::kFinished) << job.failure();
+    EXPECT_EQ(job.result.restarts, failAt > 0 ? 1 : 0);
+    job.expectEveryWindowOnce();
+    return job.steps->passed;
+  };
+  const int64_t steps = run(0);
+  ASSERT_GT(steps, 200);
+  for (int64_t step = 1; step <= steps && !::testing::Test::HasFailure(); ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    run(step);
+  }
+}
+
+/// The job takes 120 ms; a task is killed from outside, with checkpoints every 10 ms.
+inline void surviveAKillAtAnyTime(bool windowOperator) {
+  int failed = 0;
+  for (int millis = 0; millis < 120; millis += 3) {
+    WindowedJob job(40, 1000, static_cast<uint64_t>(millis) + 1);
+    job.windowOperator = windowOperator;
+    job.program(2, 2);
+    job.env.configure("execution.checkpointing.interval", "10 ms");
+    job.run(
+        [&] {
+          job.sleep(millis * kMillisecond);
+          failed += job.kill(millis % 2 ? "sums" : "source", millis / 2 % 2);
+        },
+        false);
+    ASSERT_EQ(job.result.status, JobStatus::kFinished) << millis << " ms: " << job.failure();
+    job.expectEveryWindowOnce();
+  }
+  EXPECT_GT(failed, 15) << "most of them hit";
+}
+
+inline void goOnAtAnyOtherParallelism(bool windowOperator) {
+  for (const auto& [before, after] : {std::pair{2, 3}, {3, 1}, {1, 4}}) {
+    WindowedJob job(200, 1000);
+    job.windowOperator = windowOperator;
+    job.program(2, before);
+    std::string folder;
+    job.run([&] {
+      ASSERT_TRUE(job.waitForFirstCheckpoint());
+      job.sleep(200 * kMillisecond);
+      const int64_t id = job.triggerCheckpoint();
+      ASSERT_TRUE(job.waitForLog("Completed checkpoint " + std::to_string(id) + " "));
+      folder = job.folderOf(id);
+    });
+    job.restoreFrom(folder, 3, after);
+    ASSERT_EQ(job.run().status, JobStatus::kFinished) << job.failure();
+    job.expectEveryWindowOnce();
+  }
+}
 
 }  // namespace weir
