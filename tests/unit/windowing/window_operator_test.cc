@@ -268,6 +268,23 @@ TEST_F(WindowOperatorTest, TheWatermarkIsNotRestored) {
   EXPECT_THAT(again.results(), ElementsAre("a 3 [0,1000)@999")) << "a restored operator has seen no watermark yet";
 }
 
+TEST_F(WindowOperatorTest, AWindowThatFiredBeforeARestoreFiresAgainForWhatComesBehindIt) {
+  // It is kept for late records. The watermark begins anew, so the next record is not late, and what the window holds is no sign of a
+  // timer.
+  for (const auto& assigner : {tumbling(1000), sliding(1000, 500)}) {
+    WindowHarness<> op(machine_, windows(assigner, nullptr, 5000));
+    op.start();
+    op.add(600, "a", 1);
+    op.watermark(2000);
+    op.take();
+    WindowHarness<> again(machine_, windows(assigner, nullptr, 5000));
+    again.restore(op.snapshot());
+    again.add(700, "a", 2);
+    again.watermark(999);
+    EXPECT_THAT(again.results(), ElementsAre("a 1 2 [0,1000)@999"));
+  }
+}
+
 TEST_F(WindowOperatorTest, PartsThatDoNotGoTogetherAreRefused) {
   const auto delta = deltaTrigger<Event>(1, [](const Event&, const Event&) { return 0.0; });
   EXPECT_TRUE(windows(sessions(100), delta).check().has_error());

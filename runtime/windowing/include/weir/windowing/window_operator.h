@@ -84,7 +84,8 @@ class WindowOperator final : public OneInputOperator<typename Contents::In>,
     backend_ = backend.get();
     return backend;
   }
-  void onInitializeState(bool) override {
+  void onInitializeState(bool restored) override {
+    firedBefore_ = restored && settings_.allowedLateness > 0;
     table_ = stateOrThrow(backend_->storedTable("window-contents", StateNamespace::kTimeWindow,
                                                 std::make_shared<StateTypeOf<Stored>>(Contents::kKind, contents_.initial())));
     slots_.emplace(*table_);
@@ -156,7 +157,7 @@ class WindowOperator final : public OneInputOperator<typename Contents::In>,
     slots_->get(keys, windows, stored.data(), created.data());
     for (size_t i = 0; i < records.size(); ++i) {
       contents_.add(*stored[i], created[i], records[i]);
-      if (__builtin_expect(created[i], 0)) registerGridTimers(*keys[i], windows[i]);
+      if (__builtin_expect(created[i] || firedBefore_, 0)) registerGridTimers(*keys[i], windows[i]);
     }
   }
   void registerGridTimers(const K& key, const TimeWindow& window) {
@@ -405,6 +406,9 @@ class WindowOperator final : public OneInputOperator<typename Contents::In>,
   CountingOutput<Out> counted_;
   Collector<Out> collector_;
   bool merging_ = false, eventTime_ = false;
+  /// A window that is kept for late records may have fired before the restore; the watermark is in no checkpoint, so records of it are no
+  /// longer late, and its contents are no sign that it has a timer.
+  bool firedBefore_ = false;
   std::optional<Grid> grid_;  ///< none: every record goes the general way
 
   KeyedStateBackend<K>* backend_ = nullptr;  ///< owned by StreamOperator, as are the timers
