@@ -39,6 +39,11 @@ void PartitionRequestServerHandler::onMessage(const NetworkMessage& message) {
 }
 
 void PartitionRequestServerHandler::request(const PartitionRequest& message) {
+  if (message.furtherSubpartitions > 0)
+    return fail(std::make_shared<Throwable>(
+        "java.lang.UnsupportedOperationException",
+        fmt::format("Receiver {} asks for {} subpartitions at once; a channel reads one.", message.receiver.toString(),
+                    uint64_t{message.furtherSubpartitions} + 1)));
   if (message.credit < 0 || queue_.find(message.receiver) || waiting_.contains(message.receiver))
     return fail(std::make_shared<Throwable>(
         "java.lang.IllegalArgumentException",

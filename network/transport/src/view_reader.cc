@@ -15,7 +15,9 @@ std::optional<CreditBasedSequenceNumberingViewReader::Next> CreditBasedSequenceN
   bool more = following != DataType::NONE && (credit_ > 0 || isEvent(following));
   // While the subpartition is blocked it names no next element, but another priority event may be there.
   if (following == DataType::NONE && hasPriority(polled->buffer.dataType())) more = isAvailable();
-  return Next{{receiver(), polled->sequenceNumber, polled->buffersInBacklog, std::move(polled->buffer)}, more};
+  return Next{{receiver(), polled->sequenceNumber, polled->buffersInBacklog, std::move(polled->buffer),
+               static_cast<int32_t>(request_.subpartition)},
+              more};
 }
 
 int32_t CreditBasedSequenceNumberingViewReader::backlogToAnnounce() const {

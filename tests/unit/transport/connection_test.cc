@@ -73,6 +73,7 @@ TEST(BadPeer, AMessageThatMakesNoSenseBreaksTheConnectionForAll) {
                                              ResumeConsumption{channelId(9)},    AckAllUserRecordsProcessed{channelId(9)},
                                              BacklogAnnouncement{channelId(0), 1}, PartitionRequest{partitionId(0), 7, channelId(3), 1},
                                              PartitionRequest{partitionId(0), 1, channelId(3), -1},
+                                             PartitionRequest{partitionId(0), 1, channelId(3), 1, 1},
                                              PartitionRequest{partitionId(0), 0, channelId(3), 1}};
   for (size_t i = 0; i < wrong.size(); ++i) {
     TestConnection wire;
