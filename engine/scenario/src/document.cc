@@ -10,6 +10,7 @@
 
 #include "weir/base/units.h"
 #include "weir/operators/nearest.h"
+#include "weir/record/utf8.h"
 
 namespace weir {
 namespace {
@@ -81,6 +82,19 @@ class Builder {
   int nodes_ = 0;
 };
 
+/// The YAML library would take other bytes for UTF-16, or for names that look like others.
+void requireText(std::string_view text, const std::string& file) {
+  auto at = reinterpret_cast<const uint8_t*>(text.data());
+  const uint8_t* const end = at + text.size();
+  for (int line = 1; at < end;) {
+    const uint8_t byte = *at;
+    const uint32_t point = nextCodePoint(at, end);
+    if (point == kInvalidCodePoint || point == 0)
+      refuse({file, line, 1}, fmt::format("this line has a byte that is no text in UTF-8: 0x{:02X}; save the file as UTF-8", byte));
+    line += point == '\n';
+  }
+}
+
 std::string quotedList(const std::vector<std::string>& words) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
@@ -101,6 +115,7 @@ void requireScalar(const DocumentNode& node, std::string_view what, std::string_
 void refuse(const Position& at, const std::string& sentence) { throw Refused{at.error(sentence)}; }
 
 DocumentNode parseDocument(std::string_view text, const std::string& file) {
+  requireText(text, file);
   Builder builder(text, file);
   const Position start{file, 1, 1};
   try {

@@ -102,7 +102,7 @@ WindowSpec readWindow(const DocumentNode& node) {
     spec.offsetMillis = readMillis(*found, "the offset", true);
     const int64_t limit = spec.kind == WindowSpec::Kind::kSliding ? spec.slideMillis : spec.sizeMillis;
     if (spec.offsetMillis >= limit || spec.offsetMillis <= -limit)
-      refuse(found->at, fmt::format("the offset '{}' is not below the {} of the window", found->text,
+      refuse(found->at, fmt::format("the offset '{}' is not shorter than the {} of the window", found->text,
                                     spec.kind == WindowSpec::Kind::kSliding ? "slide" : "size"));
   }
   if (const auto* found = reader.find("allowed-lateness")) {

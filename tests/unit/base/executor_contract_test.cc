@@ -262,19 +262,5 @@ TYPED_TEST(ExecutorContract, RandomNumbersDependOnSeedAndNameAlone) {
   });
 }
 
-TYPED_TEST(ExecutorContract, ARegionRestartsQuickly) {
-  this->run([&](ExecutionContext& context) {
-    Nanos best = 1h;
-    for (int round = 0; round < 5; ++round) {
-      const Nanos from = context.clock().monotonic();
-      std::vector<std::shared_ptr<Actor>> tasks;
-      for (int i = 0; i < 12; ++i) tasks.push_back(this->spawn("task " + std::to_string(i), [](ExecutionContext&) {}));
-      for (auto& task : tasks) await(context, task->done());
-      best = std::min(best, context.clock().monotonic() - from);
-    }
-    EXPECT_LT(best, 5ms);
-  });
-}
-
 }  // namespace
 }  // namespace weir

@@ -53,6 +53,14 @@ faults: []
   EXPECT_EQ(file->beside("data/flights.csv"), "scenarios/data/flights.csv");
 }
 
+TEST(ScenarioFile, BytesThatAreNoTextAreNamedWithTheirLine) {
+  EXPECT_EQ(mistake("job:\n- \xe4rger: {source: generator}\n"),
+            "job.yaml:2:1: this line has a byte that is no text in UTF-8: 0xE4; save the file as UTF-8");
+  EXPECT_EQ(mistake(std::string("j\0o\0b\0", 6)),
+            "job.yaml:1:1: this line has a byte that is no text in UTF-8: 0x00; save the file as UTF-8");
+  EXPECT_THAT(mistake("\xef\xbb\xbfjob: []\n"), HasSubstr("job has no streams")) << "a byte order mark is text";
+}
+
 TEST(ScenarioFile, WordsOfLaterVersionsAreAcceptedWithASentence) {
   const auto file = ScenarioFile::parse(around("") + "variants: {salted: {config: {a: b}}}\nexpect: {incident: [x == 1]}\n", "job.yaml");
   ASSERT_TRUE(file.has_value());
@@ -107,10 +115,10 @@ TEST(ScenarioFile, WindowsHaveASizeAboveZeroAndAnOffsetBelowIt) {
   };
   EXPECT_THAT(window("tumbling-event-time: 0 s"), HasSubstr("the size of the window is 0"));
   EXPECT_THAT(window("tumbling-event-time: -5 s"), HasSubstr("the size of the window is '-5 s', and a length of time is not below 0"));
-  EXPECT_THAT(window("tumbling-event-time: 5 s, offset: 5 s"), HasSubstr("the offset '5 s' is not below the size of the window"));
-  EXPECT_THAT(window("tumbling-event-time: 5 s, offset: -6 s"), HasSubstr("the offset '-6 s' is not below the size"));
+  EXPECT_THAT(window("tumbling-event-time: 5 s, offset: 5 s"), HasSubstr("the offset '5 s' is not shorter than the size of the window"));
+  EXPECT_THAT(window("tumbling-event-time: 5 s, offset: -6 s"), HasSubstr("the offset '-6 s' is not shorter than the size"));
   EXPECT_THAT(window("sliding-event-time: {size: 10 s, slide: 0 s}"), HasSubstr("the slide of the window is 0"));
-  EXPECT_THAT(window("sliding-event-time: {size: 10 s, slide: 2 s}, offset: 3 s"), HasSubstr("not below the slide"));
+  EXPECT_THAT(window("sliding-event-time: {size: 10 s, slide: 2 s}, offset: 3 s"), HasSubstr("not shorter than the slide"));
   EXPECT_THAT(window("session-event-time: 0 s"), HasSubstr("the gap of the session is 0"));
   EXPECT_THAT(window("count: 0"), HasSubstr("the number of records of a count window is '0'"));
   EXPECT_THAT(window("tumbling-event-time: 5 s, count: 3"), HasSubstr("a window has one shape"));
