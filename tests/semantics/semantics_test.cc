@@ -22,7 +22,7 @@ TEST_P(StepCasesAsJobs, GiveWhatFlinkGaveOnThreads) { EXPECT_EQ(differenceAsJob(
 TEST_P(StepCasesAsJobs, GiveWhatFlinkGaveInThePool) { EXPECT_EQ(differenceAsJob(GetParam(), JobRunner::pool()), ""); }
 
 TEST_P(StepCasesAsJobs, GiveWhatFlinkGaveInTheSimulation) {
-  for (const uint64_t seed : testing::seeds(50)) {
+  for (const uint64_t seed : testing::seeds(50, 50)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ASSERT_EQ(differenceAsJob(GetParam(), JobRunner::simulated(seed)), "");
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -13,9 +14,9 @@ inline uint64_t seedsWanted(uint64_t byDefault) {
   return given && *given ? std::stoull(given) : byDefault;
 }
 
-/// 1, 2, ... as many.
-inline std::vector<uint64_t> seeds(uint64_t byDefault) {
-  std::vector<uint64_t> all(seedsWanted(byDefault));
+/// 1, 2, ... as many, and not more than `most`: for cases that are given, where a seed only varies who runs when.
+inline std::vector<uint64_t> seeds(uint64_t byDefault, uint64_t most = UINT64_MAX) {
+  std::vector<uint64_t> all(std::min(seedsWanted(byDefault), most));
   for (size_t i = 0; i < all.size(); ++i) all[i] = i + 1;
   return all;
 }
