@@ -218,7 +218,10 @@ class Drawing {
     s_.maxConcurrent = static_cast<int32_t>(between(1, 3));
     if (oneIn(3)) s_.minPauseMs = between(1, 40);
     if (s_.minPauseMs > 0) s_.maxConcurrent = oneIn(2) ? 1 : s_.maxConcurrent;
-    if (taste_.shortTimeouts || taste_.losses || oneIn(6)) s_.timeoutMs = between(10, 60);
+    if (taste_.shortTimeouts || taste_.losses || oneIn(6)) {
+      s_.timeoutMs = between(10, 60);
+      spareTheLinks();
+    }
     s_.exactlyOnce = !taste_.atLeastOnce;
     s_.inlineBytes = oneIn(3) ? 20'480 : between(0, 400);
     s_.retained = static_cast<int32_t>(between(1, 3));
@@ -242,18 +245,21 @@ class Drawing {
     return most;
   }
 
+  /// Links are slow, and some take a message at a time: a checkpoint that cannot be over in time, or is declined because a task is still
+  /// recovering, is followed by the next for ever, and so many barriers and markers that nothing else passes.
+  void spareTheLinks() {
+    if (s_.taskManagers == 1) return;
+    s_.intervalMs = std::max<int64_t>({s_.intervalMs, 30, mostChannels() / 2});
+    s_.timeoutMs = std::max<int64_t>(s_.timeoutMs, std::max<int64_t>(60, mostChannels()));
+  }
+
   void drawUnaligned() {
     s_.unaligned = true;
     s_.maxConcurrent = 1;
     s_.alignedTimeoutMs = std::vector<int64_t>{0, 0, 1, between(2, 40)}[below(4)];
     s_.subtasksPerFile = static_cast<int32_t>(between(1, 6));
     s_.independentAcks = oneIn(3);
-    if (s_.taskManagers > 1) {
-      // Slow links, some of which take a message at a time: a checkpoint that cannot be over in time, or is declined because a task is
-      // still recovering, is followed by the next for ever, and so many barriers and markers that nothing else passes.
-      s_.intervalMs = std::max<int64_t>({s_.intervalMs, 30, mostChannels() / 2});
-      s_.timeoutMs = std::max<int64_t>(s_.timeoutMs, std::max<int64_t>(60, mostChannels()));
-    }
+    spareTheLinks();
     // Back pressure is what such checkpoints are for: somebody is slow.
     Node& slow = s_.nodes[below(s_.nodes.size())];
     if (slow.op != Op::kSource && oneIn(2)) slow.cost = Nanos(between(100'000, 2'000'000));
