@@ -329,5 +329,53 @@ TEST(LocalBufferPool, FailsWhenTheFirstSegmentOfAGateDoesNotComeInTime) {
   });
 }
 
+// ---- failures that users of Flink have met --------------------------------------------------------------------------------------------
+
+// overdraft-accounting (FLINK-31293, FLINK-31763)
+TEST(FailureMode, OverdraftAccounting) {
+  Pools pools(20, {.required = 1, .max = 10, .maxOverdraft = 2});
+  ASSERT_EQ(pools.local->size(), 10);
+  std::vector<BufferBuilder> used;
+  for (int i = 0; i < 7; ++i) used.push_back(pools.take());
+  EXPECT_TRUE(pools.local->isAvailable());
+  EXPECT_FALSE(pools.local->setNumBuffers(5));
+  EXPECT_FALSE(pools.local->isAvailable()) << "two more are in use than it may have now";
+  EXPECT_FALSE(pools.take().isOpen()) << "these two are all the overdraft there is";
+  for (int left : {6, 5}) {
+    used.back().finish();
+    used.pop_back();
+    EXPECT_EQ(pools.local->used(), left);
+    EXPECT_FALSE(pools.local->isAvailable()) << left << " of 5 in use";
+  }
+  used.back().finish();
+  used.pop_back();
+  EXPECT_TRUE(pools.local->isAvailable()) << "4 of 5 in use";
+  for (BufferBuilder& builder : used) builder.finish();
+}
+
+// exclusive-request-deadlock (FLINK-12852): three segments more than the minimums, and whoever came first has taken them.
+TEST(FailureMode, ExclusiveRequestDeadlock) {
+  SimulatedExecutor executor;
+  executor.run("test", [&](ExecutionContext& context) {
+    const auto network = NetworkBufferPool::create(9, 64).value();
+    const auto source = network->createBufferPool({.required = 2, .max = 20}).value();
+    std::vector<BufferBuilder> held;
+    for (int i = 0; i < 5; ++i) held.push_back(source->requestBufferBuilder());
+    const auto consumer = network->createBufferPool({.required = 5, .max = 5}).value();
+    const Nanos before = context.clock().monotonic();
+    const auto failed = consumer->awaitSecured(context);
+    ASSERT_TRUE(failed.has_error()) << "no silent hang";
+    EXPECT_EQ(context.clock().monotonic() - before, Millis(30'000));
+    EXPECT_NE(failed.error().message.find("Timeout triggered when requesting exclusive buffers: The total number of network buffers is "
+                                          "currently set to 9 of 64 bytes each."),
+              std::string::npos)
+        << failed.error().message;
+    held.clear();
+    EXPECT_TRUE(consumer->awaitSecured(context).has_value()) << "what comes back is its own, nobody else's";
+    source->lazyDestroy();
+    consumer->lazyDestroy();
+  });
+}
+
 }  // namespace
 }  // namespace weir

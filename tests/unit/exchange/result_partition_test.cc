@@ -97,6 +97,20 @@ TEST(RecordWriter, ChargesABroadcastBufferToSubpartitionZero) {
   EXPECT_EQ(out.partition->pool().used(), 1);
 }
 
+// max-buffers-per-channel-block (FLINK-27522): the cap is looked at between records, never in the middle of one.
+TEST(FailureMode, MaxBuffersPerChannelBlock) {
+  Written out(2, {.required = 20, .max = 20, .maxBuffersPerChannel = 10});
+  const uint32_t segment = out.exchange.network->segmentSize();
+  emitText(out.writer, 0, std::string(12 * segment - 4, 'r'));
+  EXPECT_EQ(out.partition->pool().used(), 12) << "it is over the cap, and the record is complete";
+  EXPECT_FALSE(out.partition->isAvailable()) << "the next record waits where a barrier can be taken";
+  for (int read = 1; read <= 12; ++read) {
+    EXPECT_EQ(out.partition->isAvailable(), read > 3) << "below ten after three";
+    ASSERT_NE(out.poll(0), "nothing");
+  }
+  EXPECT_TRUE(out.partition->isAvailable());
+}
+
 TEST(RecordWriter, AnEventClosesAllBuffersAndFollowsThemInIndexOrder) {
   Written out(3);
   emitText(out.writer, 1, "x");
