@@ -21,6 +21,8 @@ class ActorBase : public Actor {
   Signal& done() final { return done_; }
   const std::string& name() const final { return options_.name; }
   const ActorOptions& options() const { return options_; }
+  /// By the executor, before the body runs.
+  std::shared_ptr<Reactor> takeReactor() { return std::move(options_.reactor); }
 
   /// On the actor: runs the body to its end and destroys it. The exception that left it; null for none or TaskCancelled.
   std::exception_ptr runBody(ExecutionContext& context);

@@ -1,6 +1,12 @@
 #include "weir/base/actor_loop.h"
 
 namespace weir {
+namespace {
+
+/// A look at the sockets costs a system call, about as much as a few mails.
+constexpr unsigned kMailsPerPoll = 16;
+
+}  // namespace
 
 ActorLoop::TimerId ActorLoop::postAt(Deadline deadline, Mail mail) {
   TimerId id;
@@ -67,7 +73,7 @@ void ActorLoop::run(ExecutionContext& context) {
     ActorLoop& loop;
     ~StopAtEnd() { loop.stop(); }
   } stopAtEnd{*this};
-  while (!isStopped()) {
+  for (unsigned turn = 1; !isStopped(); ++turn) {
     changed_.reset();
     bool ran = false;
     if (hasTimers()) {
@@ -84,6 +90,7 @@ void ActorLoop::run(ExecutionContext& context) {
     if (ran) {
       context.checkCancelled();
       context.interleave("actor loop");
+      if (turn % kMailsPerPoll == 0) context.pollReactor();
       continue;
     }
     context.wait(WaitReason::kInputOrMail, {&mailbox_.available(), &changed_}, nextDeadline());

@@ -60,6 +60,7 @@ void ExecutionContext::waitThrough(WaitReason reason, Signal& signal) {
 
 WaitOutcome ExecutionContext::waitFor(WaitReason reason, std::span<Signal* const> signals, Deadline deadline, Ends ends) {
   WEIR_CHECK_EQ(heldMutexes(), 0);
+  WEIR_CHECK(!parked_.now, "actor '{}' waits in what its reactor runs", name_);
   const auto anySet = [&] {
     for (Signal* signal : signals)
       if (signal->isSet()) return true;
@@ -76,15 +77,22 @@ WaitOutcome ExecutionContext::waitFor(WaitReason reason, std::span<Signal* const
     Waker* const before = signal->waiter_.exchange(self, std::memory_order_seq_cst);
     WEIR_CHECK(before == nullptr || before == self, "signal '{}' has two waiters, the second is '{}'", signal->name(), name_);
   }
-  parked_ = {reason, signals};
+  parked_ = {reason, signals, true};
   if (observer_) observer_->onWaitBegin(reason, from);
   bool signalled = anySet(), inTime = true;
-  while (!signalled && inTime && (ends == Ends::kNever || !mustThrow())) {
-    inTime = park(deadline);
-    signalled = anySet();
+  {
+    struct Unpark {  // also where a reactor throws
+      ExecutionContext& context;
+      ~Unpark() {
+        for (Signal* signal : context.parked_.signals) signal->waiter_.store(nullptr, std::memory_order_seq_cst);
+        context.parked_ = {};
+      }
+    } unpark{*this};
+    while (!signalled && inTime && (ends == Ends::kNever || !mustThrow())) {
+      inTime = park(deadline);
+      signalled = anySet();
+    }
   }
-  for (Signal* signal : signals) signal->waiter_.store(nullptr, std::memory_order_seq_cst);
-  parked_ = {};
   reportWait(reason, from);
   return signalled ? WaitOutcome::kSignalled : WaitOutcome::kDeadline;
 }

@@ -41,7 +41,7 @@ bool Parker::takeNotification() {
 }
 
 bool Parker::park(Nanos until, bool spins) {
-  if (takeNotification()) return true;
+  if (takeNotification() || poll()) return true;
   if (spins && spin(until)) return true;
   uint32_t expected = kEmpty;
   if (!state_.compare_exchange_strong(expected, kParked, std::memory_order_seq_cst)) {
@@ -49,12 +49,36 @@ bool Parker::park(Nanos until, bool spins) {
     return true;
   }
   crowd_.awake.fetch_sub(1, std::memory_order_relaxed);
-  while (futexWait(state_, kParked, until)) {
-    if (takeNotification()) return true;  // the waker has counted this thread as awake
+  bool inTime;
+  try {
+    inTime = sleep(until);
+  } catch (...) {  // of what a reactor ran
+    (void)endSleep();
+    throw;
   }
-  if (state_.exchange(kEmpty, std::memory_order_seq_cst) == kNotified) return true;
+  return endSleep() || inTime;
+}
+
+bool Parker::endSleep() {
+  if (state_.exchange(kEmpty, std::memory_order_seq_cst) == kNotified) return true;  // the waker has counted this thread as awake
   crowd_.awake.fetch_add(1, std::memory_order_relaxed);
   return false;
+}
+
+bool Parker::sleep(Nanos until) {
+  if (Reactor* const reactor = reactor_.load(std::memory_order_relaxed)) {
+    reactor->waitUntil(until);
+    return until == Nanos::max() || SystemClock::instance().monotonic() < until;
+  }
+  while (futexWait(state_, kParked, until)) {
+    if (state_.load(std::memory_order_seq_cst) == kNotified) return true;
+  }
+  return false;
+}
+
+void Parker::attach(Reactor* reactor) {
+  reactor_.store(reactor, std::memory_order_seq_cst);
+  while (reactorWakers_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
 }
 
 bool Parker::spin(Nanos until) {
@@ -62,7 +86,7 @@ bool Parker::spin(Nanos until) {
   const Nanos end = std::min(until, clock.monotonic() + spin_);
   while (crowd_.hasFreeCore()) {
     for (int i = 0; i < 16; ++i) {
-      if (takeNotification()) {
+      if (takeNotification() || poll()) {
         spin_ = std::min(spin_ * 2, crowd_.longestSpin);
         return true;
       }
@@ -78,7 +102,11 @@ void Parker::wake() {
   if (state_.load(std::memory_order_seq_cst) == kNotified) return;
   if (state_.exchange(kNotified, std::memory_order_seq_cst) != kParked) return;
   crowd_.awake.fetch_add(1, std::memory_order_relaxed);
-  futexWake(state_);
+  if (!reactor_.load(std::memory_order_seq_cst)) return futexWake(state_);
+  // The thread may have gone on meanwhile, for another reason: attach() waits for whoever still uses the reactor.
+  reactorWakers_.fetch_add(1, std::memory_order_seq_cst);
+  if (Reactor* const reactor = reactor_.load(std::memory_order_seq_cst)) reactor->wake();
+  reactorWakers_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void nameThread(const char* name) { pthread_setname_np(pthread_self(), std::string(name).substr(0, 15).c_str()); }

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "weir/base/clock.h"
-#include "weir/base/signal.h"
+#include "weir/base/executor.h"
 
 namespace weir {
 
@@ -22,6 +22,8 @@ struct Crowd {
 ///
 /// A sleeping receiver costs its sender a system call and itself some 20 us, a spinning one less than 100 ns. So park() spins first where
 /// a core is free; the time it spins for doubles with each success and halves with each failure.
+///
+/// With a reactor it sleeps there, and looks there while it spins. What is ready at once runs while the thread still counts as awake.
 class Parker final : public Waker {
  public:
   explicit Parker(Crowd& crowd) : crowd_(crowd), spin_(crowd.longestSpin) {}
@@ -32,12 +34,26 @@ class Parker final : public Waker {
   bool park(Nanos until, bool spins);
   void wake() override;
 
+  /// By the thread, for the actor that it runs: where it sleeps from now on; null: on its own futex again. A late wake-up does not reach
+  /// the reactor once it is detached.
+  void attach(Reactor* reactor);
+  bool poll() {
+    Reactor* const reactor = reactor_.load(std::memory_order_relaxed);
+    return reactor && reactor->poll();
+  }
+
  private:
   enum State : uint32_t { kEmpty, kNotified, kParked };
   bool spin(Nanos until);
   bool takeNotification();
+  /// Until woken or `until`; false if that has passed.
+  bool sleep(Nanos until);
+  /// Whether somebody woke it.
+  bool endSleep();
 
   std::atomic<uint32_t> state_{kEmpty};
+  std::atomic<Reactor*> reactor_{nullptr};
+  std::atomic<int> reactorWakers_{0};  ///< who is about to wake it
   Crowd& crowd_;
   Nanos spin_;  ///< for how long next time; the thread's own
 };

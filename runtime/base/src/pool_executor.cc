@@ -2,23 +2,32 @@
 
 #include <algorithm>
 
+#include "actor_threads.h"
 #include "pool_worker.h"
 
 namespace weir {
+namespace {
+
+constexpr size_t kStackBytes = 1024 * 1024;  // of an actor that has a thread of its own; mapped lazily
+
+}  // namespace
 
 class PoolExecutor::Pool {
  public:
   explicit Pool(const PoolExecutorOptions& options)
-      : shared_(options.seed ? options.seed : drawSeed(), options.spin, options.blockingThreads) {
+      : shared_(options.seed ? options.seed : drawSeed(), options.spin, options.blockingThreads),
+        threads_(shared_.crowd, shared_.registry, shared_.seed, kStackBytes) {
     const int count = options.workers > 0 ? options.workers : shared_.crowd.cores;
     for (int i = 0; i < count; ++i) workers_.push_back(std::make_unique<PoolWorker>(shared_, i));
   }
   ~Pool() {
     shared_.registry.unwind(kCancelGrace);
     shared_.blocking.close();  // its threads may still be in a late wake-up of a slot
+    threads_.stop();           // as may these
   }
 
   std::shared_ptr<Actor> spawn(ActorOptions options, ActorBase::Body body) {
+    if (options.reactor) return threads_.spawn(std::move(options), std::move(body));
     auto actor = std::make_shared<ActorBase>(std::move(options), std::move(body));
     const uint64_t id = shared_.registry.add(actor);
     // The emptiest; equally empty ones in turn.
@@ -33,6 +42,7 @@ class PoolExecutor::Pool {
 
  private:
   PoolShared shared_;  // outlives the workers
+  ActorThreads threads_;
   std::vector<std::unique_ptr<PoolWorker>> workers_;
 };
 

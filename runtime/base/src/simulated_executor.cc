@@ -307,6 +307,7 @@ std::string SimulatedExecutor::Scheduler::report() {
 
 std::shared_ptr<Actor> SimulatedExecutor::Scheduler::spawn(ActorOptions options, ActorBase::Body body) {
   checkThread(options.name);
+  WEIR_CHECK(!options.reactor, "actor '{}' would wait for real sockets, which a simulated run does not have", options.name);
   const auto id = static_cast<uint32_t>(names_.size());
   names_.push_back(options.name);
   auto actor = std::make_shared<SimulatedActor>(*this, id, std::move(options), std::move(body));

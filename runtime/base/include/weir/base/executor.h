@@ -82,6 +82,9 @@ class ExecutionContext {
   /// others of the same worker get their turn now and then. Once per batch. Never throws. Not with a Mutex held.
   virtual void bill(int64_t records) { (void)records; }
 
+  /// Runs what is ready in the actor's reactor, without waiting: for loops that are too busy to wait. Free where there is none.
+  virtual void pollReactor() {}
+
   /// Something useful was done that is not a record: tells the simulation's livelock guard. Free elsewhere.
   virtual void progress() {}
 
@@ -114,6 +117,7 @@ class ExecutionContext {
   struct Parked {
     WaitReason reason = WaitReason::kInputOrMail;
     std::span<Signal* const> signals;
+    bool now = false;
   };
 
   ExecutionContext(std::string name, const Clock& clock, Random random)
@@ -153,10 +157,28 @@ class ExecutionContext {
   Parked parked_;
 };
 
+/// Where an actor waits that has sockets: readiness of a socket ends its waits too, and what is ready runs on the actor's own thread,
+/// inside the wait. One for each such actor.
+///
+/// What it runs must not wait; an exception of it leaves the wait. Whoever is told by it sets signals or posts mails, as ever.
+/// Threads: wake from any; all else by the actor. Life: destroyed on the actor's thread, once its body has returned.
+class Reactor {
+ public:
+  virtual ~Reactor() = default;
+  /// Runs something that is ready, if there is; false if there was nothing.
+  virtual bool poll() = 0;
+  /// Waits until something is ready and runs it, until wake(), or until `until` on the monotonic clock. May return early.
+  virtual void waitUntil(Nanos until) = 0;
+  /// Ends waitUntil, or the next one. The caller may hold locks.
+  virtual void wake() = 0;
+};
+
 struct ActorOptions {
   std::string name{};            ///< unique in a run: its random stream and its log context
   const Clock* clock = nullptr;  ///< the clock of its process; the executor's own where null. Monotonic time must be the executor's
   std::string process{};         ///< what Executor::kill takes; empty: none
+  /// Where it waits. Real executors only: the actor has a thread of its own, also in a pool. Null: it waits for signals alone.
+  std::shared_ptr<Reactor> reactor{};
 };
 
 /// A started actor. Shared by whoever may cancel it; any thread.

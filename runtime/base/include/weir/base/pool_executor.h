@@ -16,7 +16,8 @@ struct PoolExecutorOptions {
 /// Thousands of actors on a few threads: each actor is a fiber that stays on the worker on which it began (the one with the fewest).
 ///
 /// A wait, and a slept cost, frees the worker; a user function that does not wait, and a spun cost, holds it and everybody on it. bill()
-/// yields now and then. blocking() moves the call to a thread of its own pool. Stacks of 256 KiB with a guard page, reused.
+/// yields now and then. blocking() moves the call to a thread of its own pool. Stacks of 256 KiB with a guard page, reused. An actor with a
+/// reactor is a thread: it would hold its worker in the network.
 class PoolExecutor final : public Executor {
  public:
   explicit PoolExecutor(PoolExecutorOptions options = {});
