@@ -11,7 +11,9 @@
 #include "weir/config/task_manager_options.h"
 #include "weir/config/weir_options.h"
 #include "weir/checkpoint/default_operator_state_backend.h"
+#include "weir/taskmanager/data_connections.h"
 #include "weir/transport/memory_transport.h"
+#include "weir/transport/socket_transport.h"
 
 namespace weir {
 namespace {
@@ -66,10 +68,15 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
   return options;
 }
 
-std::shared_ptr<Transport> makeTransport(const Executor& executor) {
-  const bool simulated = executor.name() == "simulated";
-  return std::make_shared<MemoryTransport>(
-      executor.clock(), simulated ? MemoryTransportOptions::simulated(executor.seed()) : MemoryTransportOptions());
+/// Sockets between threads; a pool hands messages over in memory, and a simulation has no network.
+Result<std::shared_ptr<Transport>> makeTransport(World world, const Configuration& configuration, int taskManagers, uint32_t segmentSize) {
+  const Executor& executor = world.executor;
+  if (executor.name() == "simulated")
+    return std::make_shared<MemoryTransport>(executor.clock(), MemoryTransportOptions::simulated(executor.seed()));
+  if (executor.name() == "pool" || taskManagers == 1) return std::make_shared<MemoryTransport>(executor.clock());
+  WEIR_ASSIGN(SocketTransportOptions options, loopbackConnections(configuration));
+  if (segmentSize > 0) options.limits.payload = segmentSize;
+  return std::make_shared<SocketTransport>(world.executor, world.log, std::move(options));
 }
 
 /// Each TaskManager writes the in-flight data of its tasks itself; several of them share a file.
@@ -96,7 +103,10 @@ Result<std::unique_ptr<MiniCluster>> MiniCluster::start(World world, const Confi
   WEIR_ASSIGN(const auto slots, configuration.getOptional(kNumberOfTaskSlots));
   cluster->slotsPerTaskManager_ = slots.value_or(std::max(1, (slotsNeeded + taskManagers - 1) / taskManagers));
   WEIR_TRY(cluster->openTrace(configuration));
-  const std::shared_ptr<Transport> transport = forced.transport ? forced.transport : makeTransport(world.executor);
+  std::shared_ptr<Transport> transport = forced.transport;
+  if (!transport) {
+    WEIR_ASSIGN(transport, makeTransport(world, configuration, taskManagers, forced.segmentSize));
+  }
   for (int i = 1; i <= taskManagers; ++i) {
     WEIR_ASSIGN(TaskExecutorOptions options, taskExecutorOptions(configuration, i));
     if (forced.segmentSize > 0) {

@@ -44,7 +44,7 @@ TaskExecutor::TaskExecutor(World world, TaskExecutorOptions options, std::shared
       buffers_(std::move(buffers)),
       connections_(std::make_shared<ConnectionManager>(
           world.executor, std::move(transport), board_->manager(),
-          ConnectionManagerOptions{options_.id, options_.network.partitionRequestTimeout, options_.clock, options_.process})),
+          ConnectionManagerOptions{options_.id, options_.network.partitionRequestTimeout, options_.clock, options_.process, &world.log})),
       flusher_(std::make_shared<OutputFlusher>()), snapshots_(std::make_shared<SnapshotWorkerPool>()) {}
 
 TaskExecutor::~TaskExecutor() = default;

@@ -1,9 +1,12 @@
 #include "weir/transport/client_handler.h"
 
+#include <cstring>
+
 namespace weir {
 namespace {
 
 constexpr const char* kRemoteTransportException = "org.apache.flink.runtime.io.network.netty.exception.RemoteTransportException";
+constexpr const char* kLocalTransportException = "org.apache.flink.runtime.io.network.netty.exception.LocalTransportException";
 constexpr const char* kPartitionNotFound = "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException";
 
 }  // namespace
@@ -63,10 +66,29 @@ RemoteReceiver* CreditBasedPartitionRequestClientHandler::find(const InputChanne
   return found == receivers_.end() ? nullptr : found->second.get();
 }
 
+Buffer CreditBasedPartitionRequestClientHandler::bufferFor(const BufferResponse& head, uint32_t size) {
+  RemoteReceiver* receiver = find(head.receiver);
+  Buffer buffer = receiver ? receiver->bufferFor(head, size) : Buffer();
+  if (!receiver || receiver->isReleased()) cancelOnce(head.receiver);
+  return buffer;
+}
+
+void CreditBasedPartitionRequestClientHandler::onSentMessage(NetworkMessage message) {
+  if (auto* response = std::get_if<BufferResponse>(&message); response && response->buffer.isBuffer()) {
+    Buffer own = bufferFor(*response, response->buffer.size());
+    if (!own) return;
+    const auto sent = response->buffer.bytes();
+    if (!sent.empty()) std::memcpy(own.segment()->data(), sent.data(), sent.size());
+    response->buffer = Buffer::adopt(own.detach(), 0, response->buffer.size(), response->buffer.dataType());
+  }
+  onMessage(std::move(message));
+}
+
 void CreditBasedPartitionRequestClientHandler::onMessage(NetworkMessage message) {
-  if (const auto* buffer = std::get_if<BufferResponse>(&message)) {
-    RemoteReceiver* receiver = find(buffer->receiver);
-    if (!receiver || !receiver->onBuffer(*buffer)) cancelOnce(buffer->receiver);
+  if (auto* buffer = std::get_if<BufferResponse>(&message)) {
+    const InputChannelID id = buffer->receiver;
+    RemoteReceiver* receiver = find(id);
+    if (!receiver || !receiver->onBuffer(std::move(*buffer))) cancelOnce(id);
   } else if (const auto* backlog = std::get_if<BacklogAnnouncement>(&message)) {
     RemoteReceiver* receiver = find(backlog->receiver);
     if (!receiver || !receiver->onBacklog(backlog->backlog)) cancelOnce(backlog->receiver);
@@ -91,16 +113,24 @@ void CreditBasedPartitionRequestClientHandler::onErrorResponse(const ErrorRespon
   if (found->second->onFailedPartitionRequest()) out_.send(found->second->request());
 }
 
-void CreditBasedPartitionRequestClientHandler::onClosed(bool opened) {
-  failAll(std::make_shared<Throwable>(
-      kRemoteTransportException,
-      opened
-          ? fmt::format("Connection unexpectedly closed by remote task manager '{}'. This might indicate that the remote task manager was "
-                        "lost.",
-                        remote_)
-          : fmt::format("Connecting to remote task manager '{}' has failed. This might indicate that the remote task manager has been "
-                        "lost.",
-                        remote_)));
+void CreditBasedPartitionRequestClientHandler::onClosed(const ConnectionEnded& ended) {
+  if (failure_) return;
+  const auto io = ended.what.empty() ? nullptr : std::make_shared<Throwable>("java.io.IOException", ended.what);
+  const auto remote = [&](const std::string& message) { failAll(std::make_shared<Throwable>(kRemoteTransportException, message, io)); };
+  switch (ended.why) {
+    case ConnectionEnded::Why::kClosed:
+      return remote(fmt::format("Connection unexpectedly closed by remote task manager '{}'. This might indicate that the remote task "
+                                "manager was lost.",
+                                remote_));
+    case ConnectionEnded::Why::kLost:
+      return remote(fmt::format("Lost connection to task manager '{}'. This indicates that the remote task manager was lost.", remote_));
+    case ConnectionEnded::Why::kUnreachable:
+      return remote(fmt::format("Connecting to remote task manager '{}' has failed. This might indicate that the remote task manager has "
+                                "been lost.",
+                                remote_));
+    case ConnectionEnded::Why::kViolation:
+      return failAll(std::make_shared<Throwable>(kLocalTransportException, fmt::format("{} (connection to '{}')", ended.what, remote_)));
+  }
 }
 
 void CreditBasedPartitionRequestClientHandler::failAll(const std::shared_ptr<const Throwable>& cause) {

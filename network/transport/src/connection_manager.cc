@@ -7,7 +7,7 @@ ConnectionManager::ConnectionManager(Executor& executor, std::shared_ptr<Transpo
     : executor_(executor), transport_(std::move(transport)), partitions_(std::move(partitions)), options_(std::move(options)) {}
 
 Result<void> ConnectionManager::start() {
-  return transport_->listen(options_.self, [weak = weak_from_this()](const std::string& peer) -> ConnectionEnd {
+  const auto acceptor = [weak = weak_from_this()](const std::string& peer) -> ConnectionEnd {
     const auto self = weak.lock();
     const Clock* clock = self && self->options_.clock ? self->options_.clock : nullptr;
     if (!self) {
@@ -17,27 +17,38 @@ Result<void> ConnectionManager::start() {
       return {std::move(loop), nullptr};
     }
     auto server = PartitionRequestServer::create(self->partitions_, clock ? *clock : self->executor_.clock(),
-                                                 self->options_.partitionRequestTimeout);
-    const ConnectionEnd end{server->loop(), server};
+                                                 self->options_.partitionRequestTimeout, self->reporter("from " + peer));
+    const ConnectionEnd end{server->loop(), server, self->transport_->makeReactor()};
     self->spawn("data server " + self->options_.self + " for " + peer, end, [server] { server->stop(); });
     return end;
-  });
+  };
+  WEIR_ASSIGN(address_, transport_->listen(options_.self, acceptor));
+  return {};
 }
 
 std::shared_ptr<PartitionRequestClient> ConnectionManager::clientTo(const std::string& peer) {
+  const BrokenConnectionReport report = reporter("to " + peer);
   std::shared_ptr<PartitionRequestClient> client, broken;
   {
     Lock lock(mutex_);
     std::shared_ptr<PartitionRequestClient>& known = clients_[peer];
     if (known && !known->isClosed()) return known;
-    broken = std::exchange(known, std::make_shared<PartitionRequestClient>(peer));
+    broken = std::exchange(known, std::make_shared<PartitionRequestClient>(peer, report));
     client = known;
   }
   if (broken) broken->stop();
-  const ConnectionEnd end{client->loop(), client};
+  const ConnectionEnd end{client->loop(), client, transport_->makeReactor()};
   spawn("data client " + options_.self + " to " + peer, end, [client] { client->stop(); });
   transport_->connect(options_.self, peer, end);
   return client;
+}
+
+BrokenConnectionReport ConnectionManager::reporter(std::string connection) const {
+  if (!options_.log) return [](const std::string&) {};
+  return [log = Logger(*options_.log, "org.apache.flink.runtime.io.network.netty.NettyConnectionManager"), self = options_.self,
+          connection = std::move(connection)](const std::string& what) {
+    log.error("{} closes its connection {}: {}", self, connection, what);
+  };
 }
 
 void ConnectionManager::spawn(const std::string& name, const ConnectionEnd& end, std::function<void()> stopEnd) {
@@ -49,20 +60,22 @@ void ConnectionManager::spawn(const std::string& name, const ConnectionEnd& end,
     late = stopping_;
     ends_[number] = stopEnd;
   }
-  ActorOptions options{.name = fmt::format("{} ({})", name, number), .clock = options_.clock, .process = options_.process};
-  executor_.spawn(std::move(options), [self = shared_from_this(), end, number](ExecutionContext& context) {
-    struct Gone {
-      ConnectionManager& manager;
-      ConnectionHandler& handler;
-      uint64_t number;
-      ~Gone() {
-        // An end whose process was killed has not heard of it: what it holds would hold it for ever.
-        handler.onClosed();
-        manager.onEndGone(number);
-      }
-    } gone{*self, *end.handler, number};
-    end.loop->run(context);
-  });
+  ActorOptions options{
+      .name = fmt::format("{} ({})", name, number), .clock = options_.clock, .process = options_.process, .reactor = end.reactor};
+  executor_.spawn(std::move(options),
+                  [self = shared_from_this(), loop = end.loop, handler = end.handler, number](ExecutionContext& context) {
+                    struct Gone {
+                      ConnectionManager& manager;
+                      ConnectionHandler& handler;
+                      uint64_t number;
+                      ~Gone() {
+                        // An end whose process was killed has not heard of it: what it holds would hold it for ever.
+                        handler.onClosed({ConnectionEnded::Why::kClosed});
+                        manager.onEndGone(number);
+                      }
+                    } gone{*self, *handler, number};
+                    loop->run(context);
+                  });
   if (late) stopEnd();
 }
 

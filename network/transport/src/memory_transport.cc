@@ -29,6 +29,7 @@ class MemoryTransport::Link : public std::enable_shared_from_this<MemoryTranspor
     Lock lock(mutex_);
     return ways_[1 - side].bytes < options_.windowBytes;
   }
+  /// Null: the last message, behind which the connection is closed.
   void send(int side, std::unique_ptr<TransportMessage> message);
   /// `tellFirst`, `tellSecond`: which ends hear of it.
   void close(bool tellFirst, bool tellSecond);
@@ -73,6 +74,7 @@ class MemoryTransport::End final : public Connection {
   bool isWritable() const override { return link_->isWritable(side_); }
   void send(std::unique_ptr<TransportMessage> message) override { link_->send(side_, std::move(message)); }
   void close() override { link_->close(side_ != 0, side_ != 1); }
+  void closeWhenSent() override { link_->send(side_, nullptr); }
 
  private:
   const std::shared_ptr<Link> link_;
@@ -110,7 +112,7 @@ void MemoryTransport::Link::send(int side, std::unique_ptr<TransportMessage> mes
       const Nanos delay(random_[to].between(options_.shortestDelay.count(), options_.longestDelay.count()));
       due = way.last = std::max(way.last, clock_.monotonic() + delay);
     }
-    const size_t bytes = message->wireSize();
+    const size_t bytes = message ? message->wireSize() : 0;
     way.messages.push_back({due, bytes, std::move(message)});
     way.bytes += bytes;
     way.wasFull = way.wasFull || way.bytes >= options_.windowBytes;
@@ -146,6 +148,7 @@ void MemoryTransport::Link::receive(int side) {
   for (int i = 0; i < kAtATime; ++i) {
     auto next = take(side);
     if (!next) return;
+    if (!next->message) return close(true, true);
     ends_[side].handler->onMessage(std::move(next->message));
   }
   if (!hasDelays()) (void)post(side, "message", [self = shared_from_this(), side] { self->receive(side); });
@@ -163,14 +166,14 @@ void MemoryTransport::Link::close(bool tellFirst, bool tellSecond) {
   }
   const bool tell[2] = {tellFirst, tellSecond};
   for (const int side : {0, 1})
-    if (tell[side]) (void)post(side, "connection closed", [self = shared_from_this(), side] { self->ends_[side].handler->onClosed(); });
+    if (tell[side]) (void)post(side, "connection closed", [self = shared_from_this(), side] { self->ends_[side].handler->onClosed({}); });
 }
 
-Result<void> MemoryTransport::listen(const std::string& self, Acceptor acceptor) {
+Result<std::string> MemoryTransport::listen(const std::string& self, Acceptor acceptor) {
   Lock lock(mutex_);
   if (!acceptors_.emplace(self, std::move(acceptor)).second)
     return Error{ErrorCode::kAlreadyExists, "somebody listens as " + self + " already: give each TaskManager a name of its own"};
-  return {};
+  return self;
 }
 
 void MemoryTransport::unlisten(const std::string& self) {
@@ -191,7 +194,7 @@ void MemoryTransport::connect(const std::string& self, const std::string& peer, 
     }
   }
   if (!link) {
-    (void)end.loop->post({"connection refused", [handler = end.handler] { handler->onClosed(); }});
+    (void)end.loop->post({"connection refused", [handler = end.handler] { handler->onClosed({ConnectionEnded::Why::kUnreachable}); }});
     return;
   }
   link->open(std::move(end), acceptor(self));

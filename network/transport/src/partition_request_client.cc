@@ -32,8 +32,11 @@ void PartitionRequestClient::cancelRequest(const InputChannelID& receiver) {
 
 void PartitionRequestClient::stop() {
   (void)loop_->post({"stop", [self = shared_from_this()] {
-                       if (const auto connection = std::move(self->connection_)) connection->close();
-                       self->onClosed();
+                       if (const auto connection = std::move(self->connection_)) {
+                         connection->send(std::make_unique<NetworkFrame>(CloseRequest{}));
+                         connection->closeWhenSent();
+                       }
+                       self->onClosed({});
                        self->loop_->stop();
                      }});
 }
@@ -46,18 +49,21 @@ void PartitionRequestClient::onOpen(std::shared_ptr<Connection> connection) {
 }
 
 void PartitionRequestClient::onMessage(std::unique_ptr<TransportMessage> message) {
-  handler_.onMessage(std::move(static_cast<NetworkFrame&>(*message).message));
+  auto& frame = static_cast<NetworkFrame&>(*message);
+  if (frame.payload == NetworkFrame::Payload::kInPlace) handler_.onMessage(std::move(frame.message));
+  else handler_.onSentMessage(std::move(frame.message));
   if (!handler_.failed()) return;
+  if (report_) report_(handler_.failure()->what());
   if (const auto connection = std::move(connection_)) connection->close();
-  onClosed();
+  onClosed({});
 }
 
-void PartitionRequestClient::onClosed() {
-  const bool opened = connection_ != nullptr;
+void PartitionRequestClient::onClosed(const ConnectionEnded& ended) {
   closed_.store(true, std::memory_order_release);
   connection_ = nullptr;
   early_.clear();
-  handler_.onClosed(opened);
+  if (ended.why == ConnectionEnded::Why::kViolation && report_) report_(ended.what);
+  handler_.onClosed(ended);
 }
 
 void PartitionRequestClient::send(NetworkMessage message) {

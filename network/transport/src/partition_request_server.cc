@@ -1,10 +1,16 @@
 #include "weir/transport/partition_request_server.h"
 
 namespace weir {
+namespace {
+
+constexpr Nanos kPatience = std::chrono::seconds(10);
+
+}  // namespace
 
 std::shared_ptr<PartitionRequestServer> PartitionRequestServer::create(std::shared_ptr<ResultPartitionManager> partitions,
-                                                                       const Clock& clock, Millis partitionRequestTimeout) {
-  std::shared_ptr<PartitionRequestServer> server(new PartitionRequestServer(clock, partitionRequestTimeout));
+                                                                       const Clock& clock, Millis partitionRequestTimeout,
+                                                                       BrokenConnectionReport report) {
+  std::shared_ptr<PartitionRequestServer> server(new PartitionRequestServer(clock, partitionRequestTimeout, std::move(report)));
   MessageSink& sink = *server;
   server->handler_ = std::make_unique<PartitionRequestServerHandler>(std::move(partitions), sink, server->callbacks());
   return server;
@@ -45,9 +51,19 @@ void PartitionRequestServer::onMessage(std::unique_ptr<TransportMessage> message
     if (const auto timer = timers_.extract(cancel->receiver)) (void)loop_->cancel(timer.mapped());
   }
   handler_->onMessage(content);
+  if (std::holds_alternative<CloseRequest>(content)) {
+    if (const auto connection = std::move(connection_)) connection->close();
+    onClosed({});
+  } else if (handler_->failed() && !std::exchange(closing_, true)) {
+    if (report_) report_(handler_->failure()->what());
+    // The peer is still told why, and closes then. One that does not is left alone.
+    connection_->closeWhenSent();
+    (void)loop_->postAt(Deadline::housekeeping(clock_.monotonic() + kPatience), {"peer does not close", [this] { loop_->stop(); }});
+  }
 }
 
-void PartitionRequestServer::onClosed() {
+void PartitionRequestServer::onClosed(const ConnectionEnded& ended) {
+  if (ended.why == ConnectionEnded::Why::kViolation && report_) report_(ended.what);
   connection_ = nullptr;
   handler_->release();
   loop_->stop();
@@ -56,7 +72,7 @@ void PartitionRequestServer::onClosed() {
 void PartitionRequestServer::stop() {
   (void)loop_->post({"stop", [self = shared_from_this()] {
                        if (const auto connection = std::move(self->connection_)) connection->close();
-                       self->onClosed();
+                       self->onClosed({});
                      }});
 }
 

@@ -1,7 +1,5 @@
 #include "weir/transport/remote_receiver.h"
 
-#include <cstring>
-
 #include "weir/exchange/barrier_bytes.h"
 #include "weir/record/event_serializer.h"
 #include "weir/snapshot/checkpoint_failure.h"
@@ -27,25 +25,17 @@ PartitionRequest RemoteReceiver::request() const {
 
 // ---- from the connection ----------------------------------------------------------------------------------------------------------------
 
-bool RemoteReceiver::onBuffer(const BufferResponse& message) {
-  if (isReleased()) return false;
-  if (!message.buffer.isBuffer()) return accept(message.buffer, message.sequenceNumber, message.backlog);
-  Buffer copy = copyIn(message.buffer);
-  if (copy) return accept(std::move(copy), message.sequenceNumber, message.backlog);
-  if (isReleased()) return false;
-  onError(std::make_shared<Throwable>("java.lang.IllegalStateException",
-                                      fmt::format("No buffer is left for buffer {} of {} bytes on channel {} of gate {}: its sender had no "
-                                                  "credit for it.",
-                                                  message.sequenceNumber, message.buffer.size(), options_.info.channel,
-                                                  options_.info.gate)));
-  return true;
-}
-
-Buffer RemoteReceiver::copyIn(const Buffer& sent) {
+Buffer RemoteReceiver::bufferFor(const BufferResponse& head, uint32_t size) {
+  if (isReleased()) return {};
   Buffer taken = buffers_->takeBuffer();
-  if (!taken || sent.size() > taken.segment()->capacity()) return {};
-  if (sent.size() > 0) std::memcpy(taken.segment()->data(), sent.data(), sent.size());
-  return Buffer::adopt(taken.detach(), 0, sent.size(), sent.dataType());
+  if (taken && size <= taken.segment()->capacity()) return taken;
+  if (!isReleased())
+    onError(
+        std::make_shared<Throwable>("java.lang.IllegalStateException",
+                                    fmt::format("No buffer is left for buffer {} of {} bytes on channel {} of gate {}: its sender had no "
+                                                "credit for it.",
+                                                head.sequenceNumber, size, options_.info.channel, options_.info.gate)));
+  return {};
 }
 
 bool RemoteReceiver::accept(Buffer buffer, int32_t sequenceNumber, int32_t backlog) {

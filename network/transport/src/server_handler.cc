@@ -14,7 +14,7 @@ void PartitionRequestServerHandler::withReader(const Message& message, Action&& 
 }
 
 void PartitionRequestServerHandler::onMessage(const NetworkMessage& message) {
-  if (failed_) return;
+  if (failure_) return;
   if (const auto* asked = std::get_if<PartitionRequest>(&message)) {
     request(*asked);
   } else if (const auto* credit = std::get_if<AddCredit>(&message)) {
@@ -35,7 +35,7 @@ void PartitionRequestServerHandler::onMessage(const NetworkMessage& message) {
     fail(std::make_shared<Throwable>("java.lang.IllegalArgumentException",
                                      fmt::format("Received unexpected client request: {}.", nameOf(message))));
   }
-  if (!failed_) queue_.write();
+  if (!failure_) queue_.write();
 }
 
 void PartitionRequestServerHandler::request(const PartitionRequest& message) {
@@ -60,7 +60,7 @@ void PartitionRequestServerHandler::request(const PartitionRequest& message) {
 
 void PartitionRequestServerHandler::registered(const InputChannelID& receiver) {
   const auto waiting = waiting_.extract(receiver);
-  if (!waiting || failed_) return;
+  if (!waiting || failure_) return;
   const PartitionRequest& asked = waiting.mapped().request;
   if (const auto partition = partitions_->find(asked.partition)) read(asked, partition);
   else notFound(asked);  // gone again
@@ -69,7 +69,7 @@ void PartitionRequestServerHandler::registered(const InputChannelID& receiver) {
 
 bool PartitionRequestServerHandler::expire(const InputChannelID& receiver) {
   const auto waiting = waiting_.extract(receiver);
-  if (!waiting || failed_) return false;
+  if (!waiting || failure_) return false;
   partitions_->forget(waiting.mapped().request.partition, waiting.mapped().listener);
   notFound(waiting.mapped().request);
   return true;
@@ -113,15 +113,15 @@ void PartitionRequestServerHandler::handle(const ResumeConsumption& message) {
 }
 
 void PartitionRequestServerHandler::onReady() {
-  if (failed_) return;
+  if (failure_) return;
   queue_.drainReady();
   queue_.write();
 }
 
 void PartitionRequestServerHandler::fail(std::shared_ptr<const Throwable> cause) {
-  out_.send(ErrorResponse{std::nullopt, std::move(cause)});
+  out_.send(ErrorResponse{std::nullopt, cause});
   release();
-  failed_ = true;
+  failure_ = std::move(cause);
 }
 
 void PartitionRequestServerHandler::release() {

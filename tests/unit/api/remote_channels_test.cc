@@ -63,6 +63,8 @@ TEST_P(OverTaskManagers, AJobGivesTheSameAsInOne) {
     ASSERT_EQ(result.status, JobStatus::kFinished) << (result.failure ? result.failure->trace() : "");
     EXPECT_EQ(store->values().size(), static_cast<size_t>(kRecords)) << "each record once";
     EXPECT_EQ(sumsOf(*store), expected()) << taskManagers << " TaskManagers";
+    const bool overSockets = runner.log().text().find("tm1 listens for data connections on 127.0.0.1:") != std::string::npos;
+    EXPECT_EQ(overSockets, taskManagers > 1 && std::string(GetParam()) == "threads");
     EXPECT_EQ(runner.lostSegments, 0);
   }
 }

@@ -108,7 +108,7 @@ TEST(BadPeer, ALostConnectionIsAnErrorOfAllChannels) {
   TestConnection wire;
   wire.producer.partition(1);
   RemoteEnd& end = wire.connect(0);
-  wire.client.onClosed(true);
+  wire.client.onClosed({ConnectionEnded::Why::kClosed});
   EXPECT_THAT(failureOf(end), HasSubstr("Connection unexpectedly closed by remote task manager 'tm1'. This might indicate that the remote "
                                         "task manager was lost."));
   RemoteEnd& late = wire.connect(0);

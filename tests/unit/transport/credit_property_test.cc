@@ -197,7 +197,7 @@ TEST(CreditLedger, ReturnsEverySegmentWhereverAConnectionIsCut) {
       if (auto next = wire.ends[random.below(2)]->receiver->poll()) held.push_back(std::move(next->buffer));
       if (random.oneIn(3) && !held.empty()) held.pop_back();
     }
-    wire.client.onClosed(true);
+    wire.client.onClosed({ConnectionEnded::Why::kClosed});
     wire.server.release();
     for (const auto& channel : wire.ends) channel->receiver->release();
     wire.toClient.messages.clear();

@@ -24,7 +24,7 @@ struct Note final : ConnectionHandler {
   }
   void onMessage(std::unique_ptr<TransportMessage> m) override { events.push_back(std::to_string(static_cast<Number&>(*m).value)); }
   void onWritable() override { events.push_back("writable"); }
-  void onClosed() override {
+  void onClosed(const ConnectionEnded&) override {
     connection = nullptr;
     events.push_back("closed");
   }

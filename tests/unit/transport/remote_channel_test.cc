@@ -128,7 +128,7 @@ TEST_F(RemoteChannel, AnotherPriorityBarrierFollowsTheFirstThroughABlock) {
 TEST_F(RemoteChannel, AGapInTheNumbersFailsTheChannel) {
   start();
   wire->settle();
-  wire->client.onMessage(BufferResponse{channelId(0), 1, 0, eventBuffer(EndOfData{})});
+  wire->client.onSentMessage(BufferResponse{channelId(0), 1, 0, eventBuffer(EndOfData{})});
   EXPECT_THAT(failureOf(*end), HasSubstr("Buffer re-ordering: expected buffer with sequence number 0, but received 1."));
   EXPECT_TRUE(end->notified()) << "the task looks, and fails";
 }
@@ -137,14 +137,14 @@ TEST_F(RemoteChannel, DataWithoutCreditFailsTheChannel) {
   start();
   wire->settle();
   for (int i = 0; i < 20; ++i)
-    wire->client.onMessage(BufferResponse{channelId(0), i, 0, Buffer::copyOf(asBytes("abc"), DataType::DATA_BUFFER)});
+    wire->client.onSentMessage(BufferResponse{channelId(0), i, 0, Buffer::copyOf(asBytes("abc"), DataType::DATA_BUFFER)});
   EXPECT_THAT(failureOf(*end), HasSubstr("its sender had no credit for it"));
 }
 
 TEST_F(RemoteChannel, ABlockingEventWithBacklogFailsTheChannel) {
   start();
   wire->settle();
-  wire->client.onMessage(BufferResponse{channelId(0), 0, 3, eventBuffer(barrier(1))});
+  wire->client.onSentMessage(BufferResponse{channelId(0), 0, 3, eventBuffer(barrier(1))});
   EXPECT_THAT(failureOf(*end), HasSubstr("came with a backlog of 3"));
 }
 
@@ -153,7 +153,7 @@ TEST_F(RemoteChannel, MessagesForAChannelThatIsGoneAreDroppedAndItsProducerIsTol
   wire->settle();
   end->receiver->release();
   for (int i = 0; i < 3; ++i)
-    wire->client.onMessage(BufferResponse{channelId(0), i, 0, Buffer::copyOf(asBytes("abc"), DataType::DATA_BUFFER)});
+    wire->client.onSentMessage(BufferResponse{channelId(0), i, 0, Buffer::copyOf(asBytes("abc"), DataType::DATA_BUFFER)});
   wire->client.cancelRequest(channelId(0));
   EXPECT_THAT(wire->toServer.names(), ElementsAre("CancelPartitionRequest"));
   wire->settle();

@@ -110,7 +110,7 @@ class TestConnection {
     client.onWritable();
   }
   void deliverToClient() {
-    client.onMessage(toClient.take());
+    client.onSentMessage(toClient.take());
     server.onWritable();
   }
   /// Until nothing is on the way.

@@ -40,6 +40,14 @@ inline constexpr ConfigOption<int32_t> kBufferDebloatThresholdPercentages{
     [](const int32_t& value) { return value >= 0 && value <= 100 ? nullptr : "a percentage from 0 to 100"; }};
 inline constexpr ConfigOption<bool> kNetworkDetailedMetrics{"taskmanager.network.detailed-metrics", false};
 inline constexpr ConfigOption<int32_t> kNetworkRetries{"taskmanager.network.retries", 0, complainBelow<0>};
+inline constexpr ConfigOption<int32_t> kConnectTimeoutSeconds{"taskmanager.network.netty.client.connectTimeoutSec", 120, complainBelow<1>};
+/// Unset: the system's choice, of the three.
+inline constexpr ConfigOption<int32_t> kKeepIdleSeconds{"taskmanager.network.netty.client.tcp.keepIdleSec", {}, complainBelow<1>};
+inline constexpr ConfigOption<int32_t> kKeepIntervalSeconds{"taskmanager.network.netty.client.tcp.keepIntervalSec", {}, complainBelow<1>};
+inline constexpr ConfigOption<int32_t> kKeepCount{"taskmanager.network.netty.client.tcp.keepCount", {}, complainBelow<1>};
+/// 0: the system's choice, of the two.
+inline constexpr ConfigOption<int32_t> kSendReceiveBufferSize{"taskmanager.network.netty.sendReceiveBufferSize", 0, complainBelow<0>};
+inline constexpr ConfigOption<int32_t> kServerBacklog{"taskmanager.network.netty.server.backlog", 0, complainBelow<0>};
 /// Milliseconds.
 inline constexpr ConfigOption<int32_t> kRequestBackoffInitial{"taskmanager.network.request-backoff.initial", 100, complainBelow<0>};
 inline constexpr ConfigOption<int32_t> kRequestBackoffMax{"taskmanager.network.request-backoff.max", 10000, complainBelow<0>};

@@ -33,13 +33,18 @@ class CreditBasedPartitionRequestClientHandler {
   void cancelRequest(const InputChannelID& receiver);
 
   // From the connection. -------------------------------------------------------------------------------------------------------------
+  /// As NetworkConnectionHandler.
+  Buffer bufferFor(const BufferResponse& head, uint32_t size);
+  /// Data lies in the buffer that bufferFor() gave for it.
   void onMessage(NetworkMessage message);
+  /// A message as it was sent: data is copied into a buffer of its receiver, as a socket would do.
+  void onSentMessage(NetworkMessage message);
   void onWritable() { sendQueued(); }
-  /// The connection is gone. `opened`: it had been there.
-  void onClosed(bool opened);
+  void onClosed(const ConnectionEnded& ended);
 
   /// The connection is of no use any more: its owner closes it.
   bool failed() const { return failure_ != nullptr; }
+  const std::shared_ptr<const Throwable>& failure() const { return failure_; }
   size_t receivers() const { return receivers_.size(); }
 
  private:

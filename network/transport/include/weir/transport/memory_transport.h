@@ -32,7 +32,7 @@ class MemoryTransport final : public Transport {
  public:
   explicit MemoryTransport(const Clock& clock, MemoryTransportOptions options = {}) : clock_(clock), options_(options) {}
 
-  Result<void> listen(const std::string& self, Acceptor acceptor) override;
+  Result<std::string> listen(const std::string& self, Acceptor acceptor) override;
   void unlisten(const std::string& self) override;
   void connect(const std::string& self, const std::string& peer, ConnectionEnd end) override;
 

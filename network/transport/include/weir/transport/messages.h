@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "weir/base/transport.h"
@@ -8,11 +10,28 @@
 
 namespace weir {
 
-/// A message as a connection inside the process carries it: as a value that counts as many bytes as its frame has.
+/// A message as the two ends of a data connection hand it to their transport, and get it: a value that counts as many bytes as its frame
+/// has.
 struct NetworkFrame final : TransportMessage {
-  explicit NetworkFrame(NetworkMessage m) : message(std::move(m)) {}
+  /// Where the payload of a data buffer lies.
+  enum class Payload {
+    kAsSent,    ///< in memory of the sender
+    kInPlace,   ///< in the buffer that its handler gave for it
+  };
+  explicit NetworkFrame(NetworkMessage m, Payload p = Payload::kAsSent) : message(std::move(m)), payload(p) {}
   size_t wireSize() const override { return frameSize(message); }
   NetworkMessage message;
+  Payload payload;
+};
+
+/// Told once by an end that gives up a connection for what its peer has sent: one sentence.
+using BrokenConnectionReport = std::function<void(const std::string& what)>;
+
+/// One end of a data connection, for carriers that get a message piece by piece.
+class NetworkConnectionHandler : public ConnectionHandler {
+ public:
+  /// Data of `size` bytes comes for the receiver that `head` names: the buffer that they go into. Empty: nobody wants them.
+  virtual Buffer bufferFor(const BufferResponse& head, uint32_t size) = 0;
 };
 
 /// Where one end's messages go. Flink: the Channel of a handler's context.

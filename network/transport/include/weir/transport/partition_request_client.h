@@ -13,11 +13,12 @@ namespace weir {
 ///
 /// Flink: NettyPartitionRequestClient and the event loop of its channel. Threads: any; every call only posts. A channel that asks after the
 /// connection broke is told so as if it had been there before.
-class PartitionRequestClient final : public ConnectionHandler,
+class PartitionRequestClient final : public NetworkConnectionHandler,
                                      private MessageSink,
                                      public std::enable_shared_from_this<PartitionRequestClient> {
  public:
-  explicit PartitionRequestClient(std::string remote) : handler_(*this, std::move(remote)) {}
+  explicit PartitionRequestClient(std::string remote, BrokenConnectionReport report = {})
+      : report_(std::move(report)), handler_(*this, std::move(remote)) {}
 
   void requestSubpartition(std::shared_ptr<RemoteReceiver> receiver);
   void notifyCreditAvailable(const InputChannelID& receiver);
@@ -36,12 +37,14 @@ class PartitionRequestClient final : public ConnectionHandler,
   void onOpen(std::shared_ptr<Connection> connection) override;
   void onMessage(std::unique_ptr<TransportMessage> message) override;
   void onWritable() override { handler_.onWritable(); }
-  void onClosed() override;
+  void onClosed(const ConnectionEnded& ended) override;
+  Buffer bufferFor(const BufferResponse& head, uint32_t size) override { return handler_.bufferFor(head, size); }
 
  private:
   void send(NetworkMessage message) override;
   bool isWritable() const override { return connection_ && connection_->isWritable(); }
 
+  const BrokenConnectionReport report_;
   const std::shared_ptr<ActorLoop> loop_ = std::make_shared<ActorLoop>();
   std::atomic<bool> closed_{false};
 

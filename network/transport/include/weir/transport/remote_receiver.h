@@ -39,8 +39,10 @@ class RemoteReceiver {
   PartitionRequest request() const;
 
   // From the connection. -----------------------------------------------------------------------------------------------------------
-  /// A buffer or event, which is copied. False: nobody reads it any more.
-  bool onBuffer(const BufferResponse& message);
+  /// Data of `size` bytes comes: the buffer for it. Empty: nobody reads it any more, or it is an error of this channel now.
+  Buffer bufferFor(const BufferResponse& head, uint32_t size);
+  /// An event, or data in the buffer of bufferFor(). False: nobody reads it any more.
+  bool onBuffer(BufferResponse message) { return accept(std::move(message.buffer), message.sequenceNumber, message.backlog); }
   /// False: nobody reads it any more.
   bool onBacklog(int32_t backlog);
   void onError(std::shared_ptr<const Throwable> cause);
@@ -70,7 +72,6 @@ class RemoteReceiver {
   };
   static constexpr int64_t kNone = -1;
 
-  Buffer copyIn(const Buffer& sent);
   bool accept(Buffer buffer, int32_t sequenceNumber, int32_t backlog);
   std::string complaintLocked(const Buffer& buffer, int32_t sequenceNumber, int32_t backlog) const;
   /// Data in front of the last barrier, from position `from` in the queue on; moves `from` behind what it looked at.

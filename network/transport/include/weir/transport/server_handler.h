@@ -74,7 +74,8 @@ class PartitionRequestServerHandler {
   bool expire(const InputChannelID& receiver);
   /// Lets go of all partitions and of who waits.
   void release();
-  bool failed() const { return failed_; }
+  bool failed() const { return failure_ != nullptr; }
+  const std::shared_ptr<const Throwable>& failure() const { return failure_; }
   PartitionRequestQueue& queue() { return queue_; }
   size_t waiting() const { return waiting_.size(); }
 
@@ -99,7 +100,7 @@ class PartitionRequestServerHandler {
   const Callbacks callbacks_;
   PartitionRequestQueue queue_;
   std::map<InputChannelID, Waiting> waiting_;
-  bool failed_ = false;
+  std::shared_ptr<const Throwable> failure_;
 };
 
 }  // namespace weir

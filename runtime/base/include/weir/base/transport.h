@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weir/base/actor_loop.h"
+#include "weir/base/executor.h"
 #include "weir/base/result.h"
 
 namespace weir {
@@ -30,6 +31,21 @@ class Connection {
   virtual void send(std::unique_ptr<TransportMessage> message) = 0;
   /// What is under way in either direction is dropped, and the other end is told. Idempotent.
   virtual void close() = 0;
+  /// Nothing more is sent, and nothing that arrives is told. Once what was sent has left, the peer is told that this was all; when it
+  /// closes as well, onClosed is called. What can leave at once has left when this returns.
+  virtual void closeWhenSent() = 0;
+};
+
+/// Why a connection is no more.
+struct ConnectionEnded {
+  enum class Why {
+    kClosed,       ///< the peer has closed it, or its process has ended
+    kLost,         ///< the network reports it lost
+    kViolation,    ///< the peer has sent what no peer of this kind may send; it was closed here
+    kUnreachable,  ///< it never was
+  };
+  Why why = Why::kClosed;
+  std::string what{};  ///< in words, as far as there is more to say
 };
 
 /// What happens at one end, told on its loop, one call at a time.
@@ -40,31 +56,34 @@ class ConnectionHandler {
   virtual void onOpen(std::shared_ptr<Connection> connection) = 0;
   virtual void onMessage(std::unique_ptr<TransportMessage> message) = 0;
   virtual void onWritable() = 0;
-  /// The last call: the peer has closed, is lost, or cannot be reached. Not after this end's own close().
-  virtual void onClosed() = 0;
+  /// The last call: the connection has ended. Not after this end's own close().
+  virtual void onClosed(const ConnectionEnded& ended) = 0;
 };
 
 /// Who runs one end, and what it does.
 struct ConnectionEnd {
   std::shared_ptr<ActorLoop> loop;
   std::shared_ptr<ConnectionHandler> handler;
+  std::shared_ptr<Reactor> reactor{};  ///< of the loop's actor: what Transport::makeReactor() gave for it
 };
 
 /// Connects processes that know each other by name (in a cluster: by host and port).
 ///
-/// Flink: NettyServer and NettyClient. Threads: any. Implementations: in memory (network/transport), also with delays drawn from a seed;
-/// sockets come with the network.
+/// Flink: NettyServer and NettyClient. Threads: any. Implementations (network/transport): in memory, also with delays drawn from a seed;
+/// over sockets.
 class Transport {
  public:
   /// Makes the accepting end of a connection from `peer`. Called by whoever connects, with no lock held: it only starts actors.
   using Acceptor = std::function<ConnectionEnd(const std::string& peer)>;
 
   virtual ~Transport() = default;
-  /// An error where the name is taken.
-  virtual Result<void> listen(const std::string& self, Acceptor acceptor) = 0;
+  /// Where the actor of one end has to wait; null where it needs nothing of the kind.
+  virtual std::shared_ptr<Reactor> makeReactor() { return nullptr; }
+  /// The address by which others reach it too. An error where the name is taken.
+  virtual Result<std::string> listen(const std::string& self, Acceptor acceptor) = 0;
   /// Nobody reaches `self` any more; its connections stay.
   virtual void unlisten(const std::string& self) = 0;
-  /// Returns at once; `end` is told what comes of it.
+  /// `peer`: a name or an address. Returns at once; `end` is told what comes of it.
   virtual void connect(const std::string& self, const std::string& peer, ConnectionEnd end) = 0;
 };
 
