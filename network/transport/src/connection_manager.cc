@@ -94,6 +94,11 @@ void ConnectionManager::stop(std::function<void()> onStopped) {
   for (const auto& [number, stopEnd] : ends) stopEnd();
 }
 
+size_t ConnectionManager::openEnds() const {
+  Lock lock(mutex_);
+  return ends_.size();
+}
+
 void ConnectionManager::onEndGone(uint64_t number) {
   std::function<void()> dropped, onStopped;
   {

@@ -34,6 +34,8 @@ class ConnectionManager : public std::enable_shared_from_this<ConnectionManager>
   std::shared_ptr<PartitionRequestClient> clientTo(const std::string& peer);
   /// Closes all of them. `onStopped` is called once, by the last actor or at once, when nothing is left that holds a buffer.
   void stop(std::function<void()> onStopped);
+  /// Ends of connections that live. For tests.
+  size_t openEnds() const;
   const std::string& self() const { return options_.self; }
   /// Where others reach it, after start(): its name, or host and port.
   const std::string& address() const { return address_; }
@@ -49,7 +51,7 @@ class ConnectionManager : public std::enable_shared_from_this<ConnectionManager>
   const std::shared_ptr<ResultPartitionManager> partitions_;
   const ConnectionManagerOptions options_;
   std::string address_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<PartitionRequestClient>> clients_;
   std::map<uint64_t, std::function<void()>> ends_;  ///< how each that lives is stopped
   uint64_t made_ = 0;
