@@ -42,5 +42,23 @@ TEST(Found, SourceRecoversWhileOthersHoldTheBuffersThatItRequires) {
   checkOrders(s, 100);
 }
 
+/// One subtask of the source has read all it has and ends its event time; the other one was idle at that moment and goes on. What it still
+/// brought came behind the end of event time, where no timer fires any more.
+TEST(Found, ChannelEndsBesideOneThatIsIdle) {
+  Scenario s;
+  s.incarnations.emplace_back().parallelism = {2, 1};
+  s.nodes = {node(Op::kSource, 0, {}), node(Op::kWindow, 1, {{{0}, Edge::kHash}})};
+  s.timed = true;
+  s.watermarkIntervalMs = 4;
+  s.nodes[0].records = 9;
+  s.nodes[0].recordsPerSecond = 111;
+  s.nodes[0].event = {.stepMs = 15, .idleMs = 12};
+  s.nodes[1].timing.sizeMs = 85;
+  s.sinks = {{.from = 1, .edge = Edge::kRebalance, .group = 1, .audit = true}};
+  s.spareSegments = 16;
+  s.intervalMs = 30;
+  checkOrders(s, 20);
+}
+
 }  // namespace
 }  // namespace weir::sim

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,6 +38,13 @@ inline Rec marked(const Rec& in, int32_t node, int64_t variant = 0) {
   Rec out = in;
   out.path = static_cast<int64_t>(mix(static_cast<uint64_t>(in.path), static_cast<uint64_t>(node * 8 + variant)));
   out.uncount();
+  out.seal();
+  return out;
+}
+/// The time until which it was held back, or the window that it was in, is in its mark too.
+inline Rec heldBack(const Rec& in, int32_t node, int64_t variant, int64_t until) {
+  Rec out = marked(in, node, variant);
+  out.path = static_cast<int64_t>(mix(static_cast<uint64_t>(out.path), static_cast<uint64_t>(until)));
   out.seal();
   return out;
 }
@@ -78,6 +86,7 @@ struct Journal {
   bool finalsAreWhole = true;
   std::map<int64_t, int64_t> impliedBy;  ///< the completed checkpoint that the abort of another one told the tasks of
   std::vector<std::string> complaints;
+  std::function<void(const std::string&)> note;  ///< for the story; empty where nobody asked for it
 
   void report(int32_t node, int32_t subtask, FinalState state) { finals[{node, subtask}] = std::move(state); }
   void complain(std::string what) {
@@ -91,7 +100,7 @@ struct Journal {
   }
 
  private:
-  int64_t calls_[5] = {};
+  int64_t calls_[6] = {};
 };
 
 /// What all functions of simulated jobs have in common: they look at each record, may fail, and watch what checkpoints tell them.
@@ -222,9 +231,10 @@ class KeyedPart : public Part {
   using Part::Part;
 
  protected:
-  Rec counted(const Rec& rec, const Tally& tally, int64_t variant = 0) {
-    if (assignKeyToParallelOperator(rec.key, parallelism_, maxParallelism_) != subtask_) complain("not its key: " + rec.text());
-    Rec out = marked(rec, node_, variant);
+  Rec counted(const Rec& rec, const Tally& tally, int64_t variant = 0) { return numbered(marked(rec, node_, variant), tally); }
+  /// For one that has its mark already.
+  Rec numbered(Rec out, const Tally& tally) {
+    if (assignKeyToParallelOperator(out.key, parallelism_, maxParallelism_) != subtask_) complain("not its key: " + out.text());
     out.count = tally.first;
     out.sum = tally.second;
     out.seal();
@@ -328,6 +338,10 @@ class BundleOperator final : public OneInputOperator<Rec> {
   BundleOperator(OperatorSetup setup, std::shared_ptr<Journal> journal, int32_t node)
       : OneInputOperator<Rec>(std::move(setup)), journal_(std::move(journal)), node_(node) {}
 
+  void onEventTime(int64_t timestamp) override {
+    emitAll();  // else they would be late
+    OneInputOperator<Rec>::onEventTime(timestamp);
+  }
   void prepareSnapshotPreBarrier(int64_t) override {
     emitAll();
     addedBefore_ = added();
@@ -341,7 +355,8 @@ class BundleOperator final : public OneInputOperator<Rec> {
   void process(std::span<StreamRecord<Rec>> records) override {
     for (const auto& record : records) {
       journal_->pass(Spot::kRecord);
-      bundle_.emplace_back(marked(record.value, node_));
+      bundle_.push_back(record);
+      bundle_.back().value = marked(record.value, node_);
     }
   }
   void onSnapshotState(int64_t checkpointId) override {

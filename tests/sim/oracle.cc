@@ -3,36 +3,60 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/event_time.h"
+
 namespace weir::sim {
 
 Oracle::Oracle(const Scenario& scenario) : scenario_(scenario) {
-  for (size_t i = 0; i < scenario.nodes.size(); ++i) {
-    const Node& node = scenario.nodes[i];
-    const auto index = static_cast<int32_t>(i);
-    std::vector<Rec> out;
-    if (node.op == Op::kSource) {
-      for (int64_t n = 0; n < node.records; ++n) out.push_back(sourceRecord(index, n, scenario.parallelismOf(node.group)));
-    } else {
-      for (const Rec& rec : input(node.inputs[0])) {
-        if (node.op == Op::kFilter) {
-          if (passes(rec, index)) out.push_back(rec);
-        } else if (node.op == Op::kFlatMap) {
-          for (Rec& each : expanded(rec, index)) out.push_back(std::move(each));
-        } else if (node.op == Op::kRekey) {
-          out.push_back(rekeyed(rec, index));
-        } else {
-          out.push_back(marked(rec, index, node.op == Op::kConnect || node.op == Op::kKeyedConnect ? 1 : 0));
-        }
-      }
-      if (node.op == Op::kConnect || node.op == Op::kKeyedConnect)
-        for (const Rec& rec : input(node.inputs[1])) out.push_back(marked(rec, index, 2));
+  for (size_t i = 0; i < scenario.nodes.size(); ++i) outputs_.push_back(outputOf(static_cast<int32_t>(i)));
+}
+
+std::vector<Oracle::Timed> Oracle::outputOf(int32_t node) const {
+  const Node& at = scenario_.nodes[static_cast<size_t>(node)];
+  std::vector<Timed> out;
+  if (at.op == Op::kSource) {
+    for (int64_t n = 0; n < at.records; ++n)
+      out.push_back({sourceRecord(node, n, scenario_.parallelismOf(at.group)), eventTime(at.event, node, n)});
+    return out;
+  }
+  const bool two = at.op == Op::kConnect || at.op == Op::kKeyedConnect || at.op == Op::kHoldConnect;
+  for (const Timed& in : input(at.inputs[0])) add(out, in, node, two ? 1 : 0);
+  if (two)
+    for (const Timed& in : input(at.inputs[1])) add(out, in, node, 2);
+  return out;
+}
+
+/// What the operator makes of one record.
+void Oracle::add(std::vector<Timed>& out, const Timed& in, int32_t node, int64_t variant) const {
+  const Node& at = scenario_.nodes[static_cast<size_t>(node)];
+  const Timing& timing = at.timing;
+  switch (at.op) {
+    case Op::kFilter:
+      if (passes(in.rec, node)) out.push_back(in);
+      return;
+    case Op::kFlatMap:
+      for (Rec& each : expanded(in.rec, node)) out.push_back({std::move(each), in.time});
+      return;
+    case Op::kRekey: return out.push_back({rekeyed(in.rec, node), in.time});
+    case Op::kHold:
+    case Op::kHoldConnect: {
+      const int64_t until = heldUntil(timing, knowsTimesInto(scenario_, node) ? in.time : eventTime(scenario_, in.rec));
+      return out.push_back({heldBack(in.rec, node, variant, until), until});
     }
-    outputs_.push_back(std::move(out));
+    case Op::kDelay: return out.push_back({marked(in.rec, node), eventTime(scenario_, in.rec)});
+    case Op::kWindow: {
+      const bool isExact = timing.window != WindowKind::kSession && knowsTimesInto(scenario_, node);
+      int64_t start = lastWindowStart(timing, in.time);
+      for (int64_t i = 0; i < timing.slides; ++i, start -= timing.sizeMs)
+        out.push_back({isExact ? heldBack(in.rec, node, 0, start) : marked(in.rec, node), start + windowSize(timing) - 1});
+      return;
+    }
+    default: out.push_back({marked(in.rec, node, variant), in.time});
   }
 }
 
-std::vector<Rec> Oracle::input(const Input& input) const {
-  std::vector<Rec> all;
+std::vector<Oracle::Timed> Oracle::input(const Input& input) const {
+  std::vector<Timed> all;
   for (const int32_t from : input.from) {
     const auto& records = outputs_[static_cast<size_t>(from)];
     all.insert(all.end(), records.begin(), records.end());
@@ -47,7 +71,7 @@ std::vector<std::string> Oracle::judgeSink(size_t sink, const std::vector<Rec>& 
   };
   std::map<uint64_t, Balance> balances;
   std::vector<std::string> problems;
-  for (const Rec& rec : outputs_[static_cast<size_t>(scenario_.sinks[sink].from)]) {
+  for (const auto& [rec, time] : outputs_[static_cast<size_t>(scenario_.sinks[sink].from)]) {
     Balance& balance = balances[rec.identity()];
     balance.example = &rec;
     ++balance.expected;
@@ -97,7 +121,7 @@ std::vector<std::string> Oracle::judgeFinals(const std::map<std::pair<int32_t, i
     if (!counts && node.op != Op::kBroadcastState) continue;
     std::map<int32_t, int64_t> rules;
     if (node.op == Op::kBroadcastState) {
-      for (const Rec& rec : input(node.inputs[1])) {
+      for (const auto& [rec, time] : input(node.inputs[1])) {
         const auto [at, isNew] = rules.emplace(rec.key, rec.value);
         at->second = std::max(at->second, rec.value);
       }

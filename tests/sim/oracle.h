@@ -20,11 +20,19 @@ class Oracle {
   std::vector<std::string> judgeFinals(const std::map<std::pair<int32_t, int32_t>, FinalState>& finals, size_t incarnation) const;
 
  private:
-  std::vector<Rec> input(const Input& input) const;
+  /// A record with its timestamp, where that follows from the record.
+  struct Timed {
+    Rec rec;
+    int64_t time = 0;
+  };
+  /// All inputs together: of two, records remember from which they are.
+  std::vector<Timed> outputOf(int32_t node) const;
+  void add(std::vector<Timed>& out, const Timed& in, int32_t node, int64_t variant) const;
+  std::vector<Timed> input(const Input& input) const;
   void judgeCounts(size_t sink, const std::vector<Rec>& committed, std::vector<std::string>& problems) const;
 
   const Scenario& scenario_;
-  std::vector<std::vector<Rec>> outputs_;  ///< of each node, in no particular order
+  std::vector<std::vector<Timed>> outputs_;  ///< of each node, in no particular order
 };
 
 }  // namespace weir::sim

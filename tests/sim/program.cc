@@ -1,5 +1,7 @@
 #include "sim/program.h"
 
+#include "sim/timed_functions.h"
+#include "weir/api/windowed_stream.h"
 #include "weir/base/check.h"
 
 namespace weir::sim {
@@ -38,7 +40,7 @@ class Building {
     streams.push_back(stream);
     return stream;
   }
-  Stream read(const Input& input) {
+  Stream read(const Input& input) const {
     Stream all = streams[static_cast<size_t>(input.from[0])];
     for (size_t i = 1; i < input.from.size(); ++i) all = all.unionWith(streams[static_cast<size_t>(input.from[i])]);
     return partitioned(all, input.edge);
@@ -92,6 +94,21 @@ class Building {
         return once(node.inputs[0]).transform<Rec>("bundle", Batching::kOneByOne, [journal = journal_, index = node_](OperatorSetup setup) {
           return std::make_unique<BundleOperator>(std::move(setup), journal, index);
         });
+      case Op::kHold: return read(node.inputs[0]).keyBy(&Rec::key).process<Rec>(make<HoldFunction>());
+      case Op::kHoldConnect:
+        return read(node.inputs[0])
+            .keyBy(&Rec::key)
+            .connectAndProcess<Rec>(read(node.inputs[1]).keyBy(&Rec::key), make<HoldFunction>());
+      case Op::kDelay: {
+        Stream delayed = read(node.inputs[0]).keyBy(&Rec::key).process<Rec>(make<DelayFunction>());
+        settle(delayed, "-delayed");
+        return timed(delayed, node.event);
+      }
+      case Op::kWindow: return windows(node);
+      case Op::kWatch:
+        return once(node.inputs[0]).transform<Rec>("watch", Batching::kBatches, [journal = journal_, index = node_](OperatorSetup setup) {
+          return std::make_unique<WatchOperator>(std::move(setup), journal, index);
+        });
       case Op::kBroadcastState:
         return once(node.inputs[0]).connect(read(node.inputs[1])).process<Rec>(make<BroadcastStateFunction>());
     }
@@ -100,7 +117,42 @@ class Building {
   Stream source(const Node& node) {
     const double rate = node.recordsPerSecond > 0 ? node.recordsPerSecond : StreamExecutionEnvironment::kUnlimited;
     const int32_t splits = scenario_.parallelismOf(node.group, journal_->begunBy);
+    if (scenario_.timed) {
+      Stream stream = env_.fromSource(TimedReader(node_, node.records, splits), "source", rate, Batching::kBatches);
+      settle(stream, "-read");
+      return timed(stream, node.event);
+    }
     return env_.fromGenerator(node.records, [index = node_, splits](int64_t i) { return sourceRecord(index, i, splits); }, rate);
+  }
+
+  Stream timed(Stream& stream, const EventTimes& event) const {
+    const Millis bound(event.boundMs);
+    if (event.silent) return timed(stream, event, WatermarkStrategy::noWatermarks());
+    if (event.everyRecord) return timed(stream, event, WatermarkStrategy::forEveryRecord(bound));
+    return timed(stream, event, WatermarkStrategy::forBoundedOutOfOrderness(bound));
+  }
+  template <class Strategy>
+  Stream timed(Stream& stream, const EventTimes& event, Strategy strategy) const {
+    if (event.idleMs > 0) strategy = strategy.withIdleness(Millis(event.idleMs));
+    // Only a source can wait, and what holds it back is in its chain.
+    if (event.driftMs > 0 && scenario_.chaining)
+      strategy = strategy.withWatermarkAlignment("sources", Millis(event.driftMs), Millis(scenario_.watermarkIntervalMs));
+    return stream.assignTimestampsAndWatermarks(
+        strategy.withTimestampAssigner([journal = journal_](const Rec& rec) { return eventTime(journal->scenario, rec); }));
+  }
+  Stream windows(const Node& node) const {
+    const Timing& timing = node.timing;
+    const Millis size(windowSize(timing)), slide(timing.sizeMs), offset(timing.offsetMs);
+    auto windows = read(node.inputs[0])
+                       .keyBy(&Rec::key)
+                       .window(timing.window == WindowKind::kTumbling  ? TumblingEventTimeWindows::of(size, offset)
+                               : timing.window == WindowKind::kSliding ? SlidingEventTimeWindows::of(size, slide, offset)
+                                                                       : EventTimeSessionWindows::withGap(size));
+    // A late record comes out on its own, once: what the window held before is gone.
+    const bool late = mayBeLateInto(scenario_, node_);
+    if (late || timing.purging) windows.trigger(PurgingTrigger::of(EventTimeTrigger::create()));
+    windows.allowedLateness(Millis(late ? kEndlessLatenessMs : timing.latenessMs));
+    return windows.process<Rec>(make<WindowFunction>());
   }
 
   const Scenario& scenario_;

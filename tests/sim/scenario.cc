@@ -1,36 +1,17 @@
 #include "sim/scenario.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "sim/record.h"
 #include "weir/base/faulty_file_system.h"
 
 namespace weir::sim {
 namespace {
 
-const char* nameOf(Op op) {
-  static constexpr const char* kNames[] = {"source",        "map",       "rekey",        "filter",  "flatMap",       "list counter",
-                                           "union counter", "keyed sum", "keyed reduce", "connect", "keyed connect", "broadcast state",
-                                           "bundle"};
-  return kNames[static_cast<size_t>(op)];
+bool holdsBack(Op op) { return op == Op::kHold || op == Op::kHoldConnect || op == Op::kDelay || op == Op::kWindow; }
+bool isKeyed(Op op) { return op == Op::kKeyedSum || op == Op::kKeyedReduce || op == Op::kKeyedConnect || holdsBack(op); }
+bool hasTwoInputs(Op op) {
+  return op == Op::kConnect || op == Op::kKeyedConnect || op == Op::kBroadcastState || op == Op::kHoldConnect;
 }
-const char* nameOf(Edge edge) {
-  static constexpr const char* kNames[] = {"default", "forward",   "rebalance", "rescale", "shuffle",
-                                           "global",  "broadcast", "custom",    "hash"};
-  return kNames[static_cast<size_t>(edge)];
-}
-const char* nameOf(Spot spot) {
-  static constexpr const char* kNames[] = {"a record", "open", "snapshot", "complete", "finish"};
-  return kNames[static_cast<size_t>(spot)];
-}
-const char* nameOf(DiskTrouble trouble) {
-  static constexpr const char* kNames[] = {"error", "full", "torn write", "slow"};
-  return kNames[static_cast<size_t>(trouble)];
-}
-
-bool isKeyed(Op op) { return op == Op::kKeyedSum || op == Op::kKeyedReduce || op == Op::kKeyedConnect; }
 
 /// Draws one scenario. Order matters: each draw moves the stream on, so new choices are added behind old ones where that is possible.
 class Drawing {
@@ -50,6 +31,7 @@ class Drawing {
     s_.buffersPerChannel = static_cast<int32_t>(between(0, 2));
     s_.debloat = oneIn(4);
     if (taste_.unaligned) drawUnaligned();
+    if (taste_.timed) drawEventTime();
     return std::move(s_);
   }
 
@@ -159,18 +141,20 @@ class Drawing {
       if (!taste_.linear) ops.insert(ops.end(), {Op::kConnect, Op::kKeyedConnect});
       if (!taste_.linear && !taste_.unaligned) ops.push_back(Op::kBroadcastState);
       if (!taste_.linear && taste_.unaligned) std::erase(ops, Op::kKeyedReduce);  // it is led by a map behind a forward edge
+      if (taste_.timed) addTimedOperators(ops);
       node.op = ops[below(ops.size())];
       if (taste_.linear && i + 1 == count && !sawKeyed_) node.op = Op::kKeyedSum;
       sawKeyed_ |= isKeyed(node.op);
       node.group = static_cast<int32_t>(below(3));
       bool ordered = true;
       node.inputs.push_back(drawInput(node.op, node.group, ordered));
-      if (node.op == Op::kConnect || node.op == Op::kKeyedConnect || node.op == Op::kBroadcastState) {
+      if (hasTwoInputs(node.op)) {
         node.inputs.push_back(drawInput(node.op, node.group, ordered));
         if (node.op == Op::kBroadcastState) node.inputs[1].edge = Edge::kBroadcast;
       }
       // A filter leaves no mark: where both ways meet again, it cannot be told who overtook whom.
-      node.ordered = ordered && node.op != Op::kRekey && (node.op != Op::kFilter || taste_.linear);
+      node.ordered = ordered && node.op != Op::kRekey && (node.op != Op::kFilter || taste_.linear) && !holdsBack(node.op);
+      if (holdsBack(node.op)) drawTiming(node);
       node.newChain = oneIn(5);
       if (oneIn(4)) node.cost = Nanos(between(1'000, 300'000));
       if (taste_.shortTimeouts && oneIn(2)) node.cost = Nanos(between(300'000, 3'000'000));
@@ -180,6 +164,51 @@ class Drawing {
       if (std::find(open_.begin(), open_.end(), self) == open_.end()) open_.push_back(self);
       if (isKeyed(s_.nodes.back().op)) addSink(self, true);
     }
+  }
+
+  void addTimedOperators(std::vector<Op>& ops) const {
+    ops.insert(ops.end(), {Op::kHold, Op::kHold, Op::kHold, Op::kDelay, Op::kWindow, Op::kWindow, Op::kWindow, Op::kWindow, Op::kWatch});
+    if (!taste_.linear) ops.insert(ops.end(), {Op::kHoldConnect, Op::kHoldConnect});
+  }
+  void drawTiming(Node& node) {
+    Timing& timing = node.timing;
+    timing.delayMs = oneIn(4) ? 0 : between(1, node.op == Op::kDelay ? 60 : 300);
+    timing.gridMs = std::vector<int64_t>{4, 10, 50}[below(3)];
+    timing.window = static_cast<WindowKind>(below(3));
+    if (timing.window == WindowKind::kSliding && ++sliding_ > 2) timing.window = WindowKind::kTumbling;  // records multiply
+    timing.sizeMs = between(5, 200);
+    if (timing.window == WindowKind::kSliding) timing.slides = between(1, 3);
+    if (oneIn(2)) timing.offsetMs = between(1 - timing.sizeMs, timing.sizeMs - 1);
+    timing.latenessMs = oneIn(2) ? 0 : between(1, 500);
+    timing.purging = oneIn(2);
+    if (node.op == Op::kDelay) drawWatermarks(node.event);
+  }
+  void drawWatermarks(EventTimes& event) {
+    event.boundMs = oneIn(4) ? 0 : between(1, 100);
+    event.everyRecord = oneIn(4);
+    event.silent = oneIn(10);
+    event.idleMs = oneIn(5) ? between(1, 40) : 0;
+  }
+
+  /// Behind all that has nothing to do with time.
+  void drawEventTime() {
+    s_.timed = true;
+    s_.watermarkIntervalMs = between(1, 40);
+    // A watermark goes to every channel. Over slow links little else would pass.
+    if (s_.taskManagers > 1) s_.watermarkIntervalMs = std::max(s_.watermarkIntervalMs, mostChannels() / 2);
+    s_.interruptible = oneIn(2);
+    const bool aligned = oneIn(4);
+    for (Node& node : s_.nodes) {
+      if (node.op == Op::kSource) {
+        drawWatermarks(node.event);
+        node.event.startMs = between(-200, 200);
+        node.event.stepMs = between(1, 20);
+        node.event.disorderMs = oneIn(5) ? node.event.boundMs + between(1, 100) : between(0, node.event.boundMs);
+        if (aligned) node.event.driftMs = between(10, 400);
+      }
+      if (s_.taskManagers > 1) node.event.everyRecord = false;
+    }
+    if (taste_.failures && oneIn(2)) s_.bombs.push_back({Spot::kTimer, between(1, 150)});
   }
 
   void addSink(int32_t from, bool audit) {
@@ -307,57 +336,12 @@ class Drawing {
   Scenario s_;
   std::vector<int32_t> open_;  ///< nodes whose output may still be read
   bool sawKeyed_ = false;
+  int sliding_ = 0;  ///< windows of that kind
   int64_t durationMs_ = 0;
 };
 
 }  // namespace
 
-std::string Rec::text() const {
-  return fmt::format("source {} split {} index {} key {} value {} count {} sum {} path {:x} payload of {} bytes", source, split, index, key,
-                     value, count, sum, static_cast<uint64_t>(path), payload.size());
-}
-
 Scenario drawScenario(uint64_t seed, const Taste& taste) { return Drawing(seed, taste).draw(); }
-
-std::string Scenario::describe() const {
-  std::string text;
-  for (size_t i = 0; i < incarnations.size(); ++i) {
-    text += fmt::format("  run {}: groups at parallelism {}", i + 1, fmt::join(incarnations[i].parallelism, ", "));
-    if (incarnations[i].stopAt) text += fmt::format(", cancelled at {} ms", incarnations[i].stopAt->count());
-    text += incarnations[i].claim ? ", claims its checkpoint\n" : "\n";
-  }
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = nodes[i];
-    text += fmt::format("  node {}: {} in group {}", i, nameOf(node.op), node.group);
-    if (node.op == Op::kSource) text += fmt::format(", {} records, {:.0f} a second", node.records, node.recordsPerSecond);
-    for (const Input& input : node.inputs) text += fmt::format(", {} from {}", nameOf(input.edge), fmt::join(input.from, "+"));
-    if (node.cost.count() > 0) text += fmt::format(", {} us a record", node.cost.count() / 1000);
-    text += fmt::format("{}{}\n", node.newChain ? ", new chain" : "", node.ordered ? ", ordered" : "");
-  }
-  for (size_t i = 0; i < sinks.size(); ++i) {
-    text += fmt::format("  sink {} in group {}: {} from {}{}\n", i, sinks[i].group, nameOf(sinks[i].edge), sinks[i].from,
-                        sinks[i].audit ? ", audit" : "");
-  }
-  text +=
-      fmt::format("  max parallelism {}, chaining {}, segments of {} bytes and {} spare, {} TaskManagers, buffer timeout {} ms, {} cores\n",
-                  maxParallelism, chaining ? "on" : "off", segmentSize, spareSegments, taskManagers, bufferTimeoutMs, cores);
-  text += fmt::format("  {} exclusive buffers per channel, debloating {}\n", buffersPerChannel, debloat ? "on" : "off");
-  text += fmt::format("  checkpoints: {}, every {} ms, timeout {} ms, min pause {} ms, {} at once, {} failures tolerated, {} retained, "
-                      "{} bytes inline, restart after {} ms\n",
-                      exactlyOnce ? "exactly once" : "at least once", intervalMs, timeoutMs, minPauseMs, maxConcurrent, tolerable, retained,
-                      inlineBytes, restartDelayMs);
-  if (unaligned)
-    text += fmt::format("  unaligned after {} ms, {} subtasks share a file of in-flight data{}\n", alignedTimeoutMs, subtasksPerFile,
-                        independentAcks ? ", each acknowledges on its own" : "");
-  for (const Bomb& bomb : bombs) text += fmt::format("  fails at {} {}\n", nameOf(bomb.spot), bomb.call);
-  for (const Kill& kill : kills)
-    text += fmt::format("  {} at {} ms\n", kill.whole ? "the job fails" : "a subtask is failed", kill.at.count());
-  if (lostPercent > 0) text += fmt::format("  {} % of the notices of completed and aborted checkpoints are lost\n", lostPercent);
-  for (const DiskFault& fault : disk) {
-    text += fmt::format("  disk: {} {} times after {} calls of operation {} on {}, {} us\n", nameOf(fault.trouble), fault.times,
-                        fault.afterCalls, fault.operation, fault.path, fault.latency.count() / 1000);
-  }
-  return text;
-}
 
 }  // namespace weir::sim

@@ -24,7 +24,12 @@ enum class Op {
   kConnect,        ///< two inputs
   kKeyedConnect,   ///< two keyed inputs with one state
   kBroadcastState,  ///< its second input is broadcast and fills broadcast state
-  kBundle           ///< holds records back until a barrier or the end, and checks that the barrier leaves before its snapshot
+  kBundle,          ///< holds records back until a barrier or the end, and checks that the barrier leaves before its snapshot
+  kHold,            ///< keeps each record in state until an event-time timer
+  kHoldConnect,     ///< the same with two inputs
+  kDelay,           ///< keeps each record in state until a processing-time timer; its output gets timestamps and watermarks anew
+  kWindow,
+  kWatch            ///< looks at the watermarks themselves
 };
 
 enum class Edge { kDefault, kForward, kRebalance, kRescale, kShuffle, kGlobal, kBroadcast, kCustom, kHash };
@@ -32,6 +37,30 @@ enum class Edge { kDefault, kForward, kRebalance, kRescale, kShuffle, kGlobal, k
 struct Input {
   std::vector<int32_t> from;  ///< nodes; several are a union
   Edge edge = Edge::kDefault;
+};
+
+/// When the records of a source happened, and what it says of it.
+struct EventTimes {
+  int64_t startMs = 0, stepMs = 1;  ///< the i-th happened at start + i * step
+  int64_t disorderMs = 0;           ///< or up to this later
+  int64_t boundMs = 0;              ///< of out-of-orderness; less than the disorder: some are late
+  bool everyRecord = false;         ///< brings a watermark; else they come periodically
+  bool silent = false;              ///< no watermark before the end
+  int64_t idleMs = 0;               ///< without records it is idle; 0: never
+  int64_t driftMs = 0;              ///< it waits where it is this far ahead of the slowest source; 0: never
+};
+
+enum class WindowKind { kTumbling, kSliding, kSession };
+
+/// What an operator does with time.
+struct Timing {
+  int64_t delayMs = 0, gridMs = 4;  ///< how long records are held back, and to what times that is rounded up
+  WindowKind window = WindowKind::kTumbling;
+  int64_t sizeMs = 20;      ///< the slide of sliding windows, the gap of sessions
+  int64_t slides = 1;       ///< of a sliding window: in how many of them each record is
+  int64_t offsetMs = 0;
+  int64_t latenessMs = 0;   ///< where no record can be late; else there is always enough of it
+  bool purging = true;      ///< asked for anyway where records can be late
 };
 
 struct Node {
@@ -43,6 +72,8 @@ struct Node {
   Nanos cost{};               ///< per record
   bool newChain = false;
   bool ordered = false;       ///< records of one split and key arrive in the order of the split
+  EventTimes event;           ///< sources, and operators that give timestamps anew
+  Timing timing;
 };
 
 struct Sink {
@@ -53,7 +84,7 @@ struct Sink {
 };
 
 /// Where user code throws.
-enum class Spot { kRecord, kOpen, kSnapshot, kComplete, kFinish };
+enum class Spot { kRecord, kOpen, kSnapshot, kComplete, kFinish, kTimer };
 
 /// The `call`-th time, over all subtasks and attempts, that the job passes a spot.
 struct Bomb {
@@ -93,6 +124,9 @@ struct Scenario {
   int32_t maxParallelism = 128;
   std::vector<Incarnation> incarnations;
   bool chaining = true;
+  bool timed = false;  ///< sources give timestamps and watermarks
+  int64_t watermarkIntervalMs = 200;
+  bool interruptible = false;  ///< an unaligned checkpoint may come between two timers that are due
 
   uint32_t segmentSize = 64;
   int32_t spareSegments = 0;  ///< beyond what the tasks require
@@ -136,6 +170,7 @@ struct Taste {
   bool shortTimeouts = false;
   bool unaligned = false;      ///< checkpoints that are unaligned, or turn so
   bool losses = false;         ///< notices that a checkpoint was completed or aborted get lost
+  bool timed = false;          ///< watermarks, timers and windows
 };
 
 Scenario drawScenario(uint64_t seed, const Taste& taste);

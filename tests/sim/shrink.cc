@@ -86,6 +86,33 @@ void removeUnread(Scenario& s) {
   }
 }
 
+template <class T, class V>
+Step setIn(size_t node, T Node::*part, V T::*field, V simplest) {
+  return [=](Scenario& s) { return std::exchange(s.nodes[node].*part.*field, simplest) != simplest; };
+}
+
+/// What node `i` has to do with time, one fact after the other.
+void addTimeSteps(std::vector<Step>& steps, size_t i) {
+  steps.insert(steps.end(), {setIn<EventTimes, int64_t>(i, &Node::event, &EventTimes::idleMs, 0),
+                             setIn<EventTimes, int64_t>(i, &Node::event, &EventTimes::driftMs, 0),
+                             setIn<EventTimes, int64_t>(i, &Node::event, &EventTimes::disorderMs, 0),
+                             setIn<EventTimes, int64_t>(i, &Node::event, &EventTimes::startMs, 0),
+                             setIn(i, &Node::event, &EventTimes::everyRecord, false), setIn(i, &Node::event, &EventTimes::silent, false)});
+  // No less than the disorder, or records would be late that were not.
+  steps.push_back([i](Scenario& s) {
+    EventTimes& event = s.nodes[i].event;
+    return std::exchange(event.boundMs, event.disorderMs) > event.disorderMs;
+  });
+  steps.insert(
+      steps.end(),
+      {setIn<Timing, int64_t>(i, &Node::timing, &Timing::delayMs, 0), setIn<Timing, int64_t>(i, &Node::timing, &Timing::latenessMs, 0),
+       setIn<Timing, int64_t>(i, &Node::timing, &Timing::offsetMs, 0), setIn(i, &Node::timing, &Timing::purging, true)});
+  steps.push_back([i](Scenario& s) {
+    s.nodes[i].timing.slides = 1;
+    return std::exchange(s.nodes[i].timing.window, WindowKind::kTumbling) != WindowKind::kTumbling;
+  });
+}
+
 /// All that could be taken away from `now`, the largest pieces first.
 std::vector<Step> stepsFrom(const Scenario& now) {
   std::vector<Step> steps;
@@ -122,6 +149,7 @@ std::vector<Step> stepsFrom(const Scenario& now) {
   dropEach(steps, now, &Scenario::kills);
   dropEach(steps, now, &Scenario::disk);
   steps.push_back(set(&Scenario::lostPercent, 0));
+  steps.push_back(set(&Scenario::interruptible, false));
   steps.push_back(set(&Scenario::unaligned, false));
   steps.push_back(set<int64_t>(&Scenario::alignedTimeoutMs, 0));
   for (size_t i = 0; i < now.nodes.size(); ++i) {
@@ -129,6 +157,7 @@ std::vector<Step> stepsFrom(const Scenario& now) {
     steps.push_back([i](Scenario& s) { return std::exchange(s.nodes[i].cost, Nanos{}).count() > 0; });
     steps.push_back([i](Scenario& s) { return std::exchange(s.nodes[i].newChain, false); });
     steps.push_back([i](Scenario& s) { return std::exchange(s.nodes[i].recordsPerSecond, 0) > 0; });
+    if (now.timed) addTimeSteps(steps, i);
   }
   for (size_t run = 0; run < now.incarnations.size(); ++run)
     for (size_t group = 0; group < now.incarnations[run].parallelism.size(); ++group) {

@@ -34,9 +34,34 @@ TEST(Shrinking, LeavesOnlyWhatTheFailureNeeds) {
   EXPECT_GT(shrunkOnes, 10);
 }
 
+TEST(Shrinking, OfTimeOnlyWhatTheFailureNeedsIsLeft) {
+  // As if every job with a sliding window behind a source that may be idle went wrong.
+  const auto slides = [](const Node& node) { return node.op == Op::kWindow && node.timing.window == WindowKind::kSliding; };
+  const auto idles = [](const Node& node) { return node.op == Op::kSource && node.event.idleMs > 0; };
+  const auto wrong = [&](const Scenario& s) {
+    return std::any_of(s.nodes.begin(), s.nodes.end(), slides) && std::any_of(s.nodes.begin(), s.nodes.end(), idles) ? Failure("wrong")
+                                                                                                                     : Failure();
+  };
+  int shrunkOnes = 0;
+  for (uint64_t seed = 1; seed < 200; ++seed) {
+    const Scenario scenario = drawScenario(seed, {.timed = true});
+    if (!wrong(scenario)) continue;
+    ++shrunkOnes;
+    const Scenario least = shrink(scenario, "wrong", 10'000, wrong).scenario;
+    for (const Node& node : least.nodes) {
+      EXPECT_EQ(node.event.startMs, 0);
+      EXPECT_EQ(node.event.boundMs, 0);
+      EXPECT_EQ(node.event.disorderMs, 0);
+      EXPECT_FALSE(node.event.everyRecord || node.event.silent);
+      EXPECT_EQ(node.timing.delayMs + node.timing.offsetMs + node.timing.latenessMs, 0);
+    }
+  }
+  EXPECT_GT(shrunkOnes, 5);
+}
+
 TEST(Shrinking, EveryStepLeavesAJobThatStillRuns) {
   // Follows every smaller scenario that is offered, whatever becomes of it, and runs a few of them.
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
     int tried = 0;
     const auto run = [&](const Scenario& s) {
       if (++tried % 15 == 0) {
@@ -45,7 +70,7 @@ TEST(Shrinking, EveryStepLeavesAJobThatStillRuns) {
       }
       return Failure("any");
     };
-    shrink(drawScenario(seed, {.failures = false}), "any", 300, run);
+    shrink(drawScenario(seed, {.failures = false, .timed = seed % 2 == 0}), "any", 300, run);
     EXPECT_GT(tried, 15);
   }
 }

@@ -68,6 +68,8 @@ class Simulation {
         trace_(tell == Tell::kStory ? std::make_shared<BarrierTrace>(executor_.clock()) : nullptr) {}
 
   Outcome run() {
+    if (trace_)
+      journal_->note = [this](const std::string& text) { log_.write(LogLevel::kInfo, "sim", text); };
     try {
       executor_.run("client", [this](ExecutionContext& context) { client(context); });
     } catch (const std::exception& error) {
@@ -163,6 +165,8 @@ class Simulation {
         .configure("execution.checkpointing.aligned-checkpoint-timeout", millis(scenario_.alignedTimeoutMs))
         .configure("execution.checkpointing.unaligned.max-subtasks-per-channel-state-file", std::to_string(scenario_.subtasksPerFile))
         .configure("weir.channel-state.independent-acks", scenario_.independentAcks ? "true" : "false")
+        .configure("execution.checkpointing.unaligned.interruptible-timers.enabled", scenario_.interruptible ? "true" : "false")
+        .configure("pipeline.auto-watermark-interval", millis(scenario_.watermarkIntervalMs))
         .configure("restart-strategy.type", "fixed-delay")
         .configure("restart-strategy.fixed-delay.attempts", "1000000")
         .configure("restart-strategy.fixed-delay.delay", millis(scenario_.restartDelayMs));

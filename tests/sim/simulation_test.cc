@@ -58,6 +58,34 @@ TEST(DiskFaults, StandFailuresToo) { checkSeeds(5, {.disk = true}); }
 
 TEST(FinishedTasks, LeaveTheOutputExact) { checkSeeds(5, {.unevenEnds = true}); }
 
+// Watermarks, timers and windows.
+
+TEST(ExactlyOnce, HoldsForTimersAndWindowsInALinearPipeline) { checkSeeds(10, {.linear = true, .timed = true}); }
+
+TEST(ExactlyOnce, HoldsForTimersAndWindowsInAnyTopology) { checkSeeds(15, {.timed = true}); }
+
+TEST(ExactlyOnce, HoldsForTimersAndWindowsWhereCheckpointsExpireAndNoticesAreLost) {
+  checkSeeds(5, {.shortTimeouts = true, .losses = true, .timed = true});
+}
+
+TEST(Unaligned, HoldsForTimersAndWindowsInAnyTopology) { checkSeeds(20, {.unaligned = true, .timed = true}); }
+
+TEST(Unaligned, TakesTimersAndWatermarksInFlightToAnotherParallelism) {
+  checkSeeds(15, {.failures = false, .rescale = true, .unaligned = true, .timed = true});
+}
+
+TEST(Unaligned, TakesThemThroughFailuresToo) { checkSeeds(5, {.rescale = true, .unaligned = true, .timed = true}); }
+
+TEST(AtLeastOnce, LosesNothingThatTimersAndWindowsHold) { checkSeeds(5, {.atLeastOnce = true, .timed = true}); }
+
+TEST(RescaledRestore, TakesTimersAndWindowsToTheirNewOwners) { checkSeeds(10, {.failures = false, .rescale = true, .timed = true}); }
+
+TEST(RescaledRestore, TakesThemThroughFailuresToo) { checkSeeds(5, {.rescale = true, .timed = true}); }
+
+TEST(DiskFaults, LeaveTimersAndWindowsExact) { checkSeeds(5, {.disk = true, .timed = true}); }
+
+TEST(FinishedTasks, EndTheirEventTime) { checkSeeds(10, {.unevenEnds = true, .timed = true}); }
+
 /// A source that never waits, and a map that keeps its task busy for 200 ms.
 Scenario busyTask() {
   Scenario scenario;

@@ -7,7 +7,7 @@
 namespace weir {
 
 StatusWatermarkValve::StatusWatermarkValve(int channels)
-    : channels_(static_cast<size_t>(channels)), active_(channels), aligned_(channels) {
+    : channels_(static_cast<size_t>(channels)), unfinished_(channels), active_(channels), aligned_(channels) {
   while (firstLeaf_ < channels_.size()) firstLeaf_ *= 2;
   minima_.assign(firstLeaf_ * 2, kMaxWatermark);
   for (size_t c = 0; c < channels_.size(); ++c) place(c);
@@ -45,13 +45,29 @@ MergedWatermark StatusWatermarkValve::inputWatermark(int channel, int64_t waterm
   Channel& from = channels_[static_cast<size_t>(channel)];
   if (from.idle || watermark <= from.watermark) return {};
   from.watermark = watermark;
+  if (watermark == kMaxWatermark) return finished(static_cast<size_t>(channel));
   setAligned(static_cast<size_t>(channel), from.aligned || watermark >= lastOutput_);
   return {newMinimum()};
 }
 
+MergedWatermark StatusWatermarkValve::finished(size_t channel) {
+  setAligned(channel, false);
+  --active_;
+  if (--unfinished_ == 0) return {advanceTo(kMaxWatermark)};
+  if (active_ > 0) return {newMinimum()};
+  return {advanceTo(largestUnfinished()), WatermarkStatus{.idle = true}};
+}
+
+int64_t StatusWatermarkValve::largestUnfinished() const {
+  int64_t largest = kNoTimestamp;
+  for (const Channel& channel : channels_)
+    if (!channel.isFinished()) largest = std::max(largest, channel.watermark);
+  return largest;
+}
+
 MergedWatermark StatusWatermarkValve::inputStatus(int channel, WatermarkStatus status) {
   Channel& from = channels_[static_cast<size_t>(channel)];
-  if (from.idle == status.idle) return {};
+  if (from.idle == status.idle || from.isFinished()) return {};
   const bool wasIdle = isIdle();
   from.idle = status.idle;
   active_ += status.idle ? -1 : 1;
@@ -63,18 +79,18 @@ MergedWatermark StatusWatermarkValve::inputStatus(int channel, WatermarkStatus s
   const bool heldBack = from.watermark == lastOutput_;
   if (active_ > 0) return {heldBack ? newMinimum() : std::nullopt};
   if (!heldBack) return {std::nullopt, status};
-  const auto largest = std::max_element(channels_.begin(), channels_.end(), [](const Channel& a, const Channel& b) {
-    return a.watermark < b.watermark;
-  });
-  return {advanceTo(largest->watermark), status};
+  return {advanceTo(largestUnfinished()), status};
 }
 
 MergedWatermark StatusWatermarkValve::restart(int channel) {
   Channel& from = channels_[static_cast<size_t>(channel)];
-  const MergedWatermark merged = inputStatus(channel, {.idle = false});
+  const bool wasIdle = isIdle();
+  if (from.isFinished()) ++unfinished_;
+  if (from.isFinished() || from.idle) ++active_;
   from.watermark = kNoTimestamp;
+  from.idle = false;
   setAligned(static_cast<size_t>(channel), true);
-  return merged;
+  return {std::nullopt, wasIdle ? std::optional(WatermarkStatus{.idle = false}) : std::nullopt};
 }
 
 std::optional<int64_t> CombinedWatermarkStatus::combine() {

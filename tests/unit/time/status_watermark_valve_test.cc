@@ -113,6 +113,45 @@ TEST(StatusWatermarkValveTest, MaxComesOutWithTheLastChannel) {
   EXPECT_EQ(valve.inputWatermark(1, kMaxWatermark), M{kMaxWatermark});
 }
 
+TEST(StatusWatermarkValveTest, AFinishedChannelDoesNotSpeakForAnIdleOne) {
+  StatusWatermarkValve valve(2);
+  valve.inputWatermark(0, 100);
+  EXPECT_EQ(valve.inputWatermark(1, 90), M{90});
+  EXPECT_EQ(valve.inputStatus(1, kIdle), M{100});
+  EXPECT_EQ(valve.inputWatermark(0, kMaxWatermark), (M{std::nullopt, kIdle})) << "the first has ended, but the other one may come back";
+  EXPECT_EQ(valve.inputStatus(1, kActive), (M{std::nullopt, kActive}));
+  EXPECT_EQ(valve.inputWatermark(1, 110), M{110});
+  EXPECT_EQ(valve.inputWatermark(1, kMaxWatermark), M{kMaxWatermark});
+}
+
+TEST(StatusWatermarkValveTest, TheLastActiveOneOfThoseThatHaveNotFinishedGoesIdle) {
+  StatusWatermarkValve valve(3);
+  EXPECT_EQ(valve.inputWatermark(0, kMaxWatermark), M{});
+  valve.inputWatermark(1, 5);
+  EXPECT_EQ(valve.inputWatermark(2, 7), M{5});
+  EXPECT_EQ(valve.inputStatus(1, kIdle), M{7});
+  EXPECT_EQ(valve.inputStatus(2, kIdle), (M{std::nullopt, kIdle}));
+  EXPECT_EQ(valve.inputStatus(0, kIdle), M{}) << "it has ended";
+  EXPECT_EQ(valve.inputStatus(1, kActive), (M{std::nullopt, kActive}));
+  EXPECT_EQ(valve.inputWatermark(1, kMaxWatermark), (M{std::nullopt, kIdle}));
+}
+
+TEST(StatusWatermarkValveTest, TheEndOfTheLastActiveOneLetsOutTheLargestOfTheIdleOnes) {
+  StatusWatermarkValve valve(2);
+  valve.inputWatermark(0, 50);
+  EXPECT_EQ(valve.inputStatus(0, kIdle), M{});
+  EXPECT_EQ(valve.inputWatermark(1, kMaxWatermark), (M{50, kIdle}));
+}
+
+TEST(StatusWatermarkValveTest, AFinishedChannelWithANewSenderIsWaitedForAgain) {
+  StatusWatermarkValve valve(2);
+  valve.inputWatermark(0, kMaxWatermark);
+  EXPECT_EQ(valve.inputStatus(1, kIdle), (M{std::nullopt, kIdle}));
+  EXPECT_EQ(valve.restart(0), (M{std::nullopt, kActive}));
+  EXPECT_EQ(valve.inputWatermark(0, 7), M{7});
+  EXPECT_EQ(valve.inputWatermark(0, kMaxWatermark), (M{std::nullopt, kIdle}));
+}
+
 TEST(StatusWatermarkValveTest, OneOfManyChannelsHoldsBackAllOthers) {
   // Against the definition, over random histories without idleness: the smallest of all, whenever it grows.
   for (uint64_t seed = 1; seed <= 50; ++seed) {

@@ -17,9 +17,10 @@ struct MergedWatermark {
 
 /// Merges the watermarks of the channels of one input: the smallest of all active channels, never backwards, none before every active
 /// channel has one. A channel that comes back from idleness behind what is out already does not count until it has caught up. When the last
-/// active channel goes idle, and held the output back, the largest watermark of all comes out, so that none is lost.
+/// active channel goes idle, and held the output back, the largest watermark of all comes out, so that none is lost. A channel at MAX has
+/// finished: it neither holds the others back nor speaks for those that are merely idle, so that MAX comes out only when all have it.
 ///
-/// Flink: StatusWatermarkValve. Here O(log channels) per watermark. Lives on its task.
+/// Flink: StatusWatermarkValve, where an end beside idle channels is the end of event time. Here O(log channels) per watermark. Lives on its task.
 class StatusWatermarkValve {
  public:
   explicit StatusWatermarkValve(int channels);
@@ -29,14 +30,17 @@ class StatusWatermarkValve {
   /// Another sender writes to the channel from here on, as after a recovery: it is active, has no watermark yet, and is waited for. What is
   /// out already stays out.
   MergedWatermark restart(int channel);
-  bool isIdle() const { return active_ == 0; }
+  bool isIdle() const { return active_ == 0 && unfinished_ > 0; }
 
  private:
   struct Channel {
     int64_t watermark = kNoTimestamp;
     bool idle = false;
     bool aligned = true;
+    bool isFinished() const { return watermark == kMaxWatermark; }
   };
+  MergedWatermark finished(size_t channel);
+  int64_t largestUnfinished() const;
   void setAligned(size_t channel, bool aligned);
   void place(size_t channel);
   std::optional<int64_t> newMinimum();
@@ -45,7 +49,8 @@ class StatusWatermarkValve {
   std::vector<Channel> channels_;
   std::vector<int64_t> minima_;  ///< a tree: node i has the smaller of 2i and 2i+1; the leaves are the channels, MAX where not aligned
   size_t firstLeaf_ = 1;
-  int active_, aligned_;
+  int unfinished_;       ///< channels that are not at MAX
+  int active_, aligned_;  ///< of these
   int64_t lastOutput_ = kNoTimestamp;
 };
 
