@@ -20,7 +20,8 @@ struct MergedWatermark {
 /// active channel goes idle, and held the output back, the largest watermark of all comes out, so that none is lost. A channel at MAX has
 /// finished: it neither holds the others back nor speaks for those that are merely idle, so that MAX comes out only when all have it.
 ///
-/// Flink: StatusWatermarkValve, where an end beside idle channels is the end of event time. Here O(log channels) per watermark. Lives on its task.
+/// Flink: StatusWatermarkValve, where an end beside idle channels is the end of event time. Here O(log channels) per watermark. Lives on
+/// its task.
 class StatusWatermarkValve {
  public:
   explicit StatusWatermarkValve(int channels);
