@@ -67,7 +67,7 @@ class Discard {
   int64_t expected_;
 };
 
-enum class Shape { kTwoTasks, kChained };
+enum class Shape { kTwoTasks, kTwoTaskManagers, kChained };
 
 /// Runs `rounds` times the input through a running sum; M records/s from the first to the last record that the sink sees. Ends the process
 /// if the sums are wrong.
@@ -80,8 +80,10 @@ inline double runKeyedSum(Jobs& jobs, const std::shared_ptr<const KeyedInput>& i
   if (!checkpointInterval.empty()) env.configure("execution.checkpointing.interval", checkpointInterval);
   if (also) also(env);
   auto source = env.fromGenerator(count, [input](int64_t index) -> const KeyValue& { return input->at(index); });
-  auto keyed = shape == Shape::kTwoTasks ? source.keyBy(&KeyValue::key) : reinterpretAsKeyedStream(source, &KeyValue::key);
-  keyed.sum(&KeyValue::value).sinkTo("Discard", Batching::kBatches, Discard(seen, count));
+  auto keyed = shape == Shape::kChained ? reinterpretAsKeyedStream(source, &KeyValue::key) : source.keyBy(&KeyValue::key);
+  auto sums = keyed.sum(&KeyValue::value);
+  if (shape == Shape::kTwoTaskManagers) sums.slotSharingGroup("sums");  // a slot of its own
+  sums.sinkTo("Discard", Batching::kBatches, Discard(seen, count));
   jobs.run(env, [&](ExecutionContext& context, MiniCluster&, JobMaster& master) {
     context.wait(WaitReason::kInputOrMail, {&seen->complete, &master.done()});
   });

@@ -5,21 +5,9 @@
 #define main hashagg_main
 #include "limits/hashagg.cpp"
 #undef main
+#include "support/unpinned_after.h"
 
 namespace weir::bench {
-namespace {
-
-/// The limits pin the thread that calls them; what is measured after them must not inherit that.
-template <class F>
-double unpinnedAfter(F f) {
-  cpu_set_t before;
-  pthread_getaffinity_np(pthread_self(), sizeof before, &before);
-  const double rate = f();
-  pthread_setaffinity_np(pthread_self(), sizeof before, &before);
-  return rate;
-}
-
-}  // namespace
 
 std::optional<double> keyedSumOfTwoThreads(uint64_t records) {
   return unpinnedAfter([&] { return run<EmitAbsl, true, true>(records); });

@@ -65,6 +65,7 @@ Result<TaskExecutorOptions> taskExecutorOptions(const Configuration& c, int inde
   options.network.requestBackoffMax = Millis(backoffMax);
   WEIR_ASSIGN(options.network.debloat, debloatSettings(c, segment.bytes));
   WEIR_ASSIGN(options.network.partitionRequestTimeout, c.getMillis(kPartitionRequestTimeout));
+  WEIR_ASSIGN(options.network.detailedMetrics, c.get(kNetworkDetailedMetrics));
   return options;
 }
 

@@ -54,7 +54,7 @@ std::string detailsOf(const BarrierTraceFile& trace, const BarrierTraceEvent& ev
   const auto add = [&](std::string part) { text += (text.empty() ? "" : ", ") + part; };
   if (d.of >= 0) add(trace.tracks[static_cast<size_t>(d.of)].name);
   if (d.channel >= 0) {
-    const bool output = event.step == BarrierStep::kEnqueued || event.step == BarrierStep::kOvertook;
+    const bool output = event.step >= BarrierStep::kEnqueued && event.step <= BarrierStep::kSocketFlushed;
     add(fmt::format("{} {}, {} {}", output ? "partition" : "gate", d.gate, output ? "subpartition" : "channel", d.channel));
   }
   if (d.count >= 0) add(event.step == BarrierStep::kEnqueued ? fmt::format("behind {}", d.count) : fmt::format("{} buffers", d.count));

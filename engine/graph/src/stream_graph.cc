@@ -39,6 +39,7 @@ class JobGraphGenerator {
   Result<JobGraph> generate() {
     WEIR_TRY(resolveEdges());
     WEIR_TRY(checkNodes());
+    findSlotSharingGroups();
     findChains();
     assignIds();
     buildVertices();
@@ -117,9 +118,25 @@ class JobGraphGenerator {
     const StreamNode& down = node(edge.program->target);
     return graph_.chainingEnabled_ && inEdges_[static_cast<size_t>(edge.program->target)].size() == 1 &&
            edge.partitioner->kind() == PartitionerKind::kForward && up.parallelism == down.parallelism &&
-           maxParallelismOf(up) == maxParallelismOf(down) && up.slotSharingGroup == down.slotSharingGroup &&
+           maxParallelismOf(up) == maxParallelismOf(down) && groupOf(edge.program->source) == groupOf(edge.program->target) &&
            up.chaining != ChainingStrategy::kNever && down.chaining == ChainingStrategy::kAlways;
   }
+
+  /// That of its inputs where they agree, as Flink does.
+  std::string inheritedGroup(int32_t index) const {
+    std::string group;
+    for (size_t e : inEdges_[static_cast<size_t>(index)]) {
+      const std::string& inputs = groupOf(edges_[e].program->source);
+      if (!group.empty() && group != inputs) return "default";
+      group = inputs;
+    }
+    return group.empty() ? "default" : group;
+  }
+  void findSlotSharingGroups() {
+    for (int32_t i = 0; i < nodeCount(); ++i)
+      slotSharingGroups_.push_back(node(i).slotSharingGroup.empty() ? inheritedGroup(i) : node(i).slotSharingGroup);
+  }
+  const std::string& groupOf(int32_t index) const { return slotSharingGroups_[static_cast<size_t>(index)]; }
 
   void findChains() {
     headOf_.resize(graph_.nodes_.size());
@@ -171,7 +188,7 @@ class JobGraphGenerator {
         vertex.name = chainName(i);
         vertex.parallelism = node(i).parallelism;
         vertex.maxParallelism = maxParallelismOf(node(i));
-        vertex.slotSharingGroup = node(i).slotSharingGroup;
+        vertex.slotSharingGroup = groupOf(i);
         vertex.isSource = node(i).factory->isSource();
         vertexOf_[static_cast<size_t>(i)] = result_.addVertex(std::move(vertex));
         chains_.emplace_back();
@@ -218,6 +235,7 @@ class JobGraphGenerator {
   JobGraph result_;
   std::vector<Edge> edges_;
   std::vector<std::vector<size_t>> inEdges_, outEdges_;  ///< by node, indices into edges_
+  std::vector<std::string> slotSharingGroups_;           ///< by node
   std::vector<int32_t> headOf_, vertexOf_;               ///< by node
   std::vector<int> positionInChain_;                     ///< by node
   std::vector<OperatorID> ids_;

@@ -1,5 +1,6 @@
 #include "weir/taskmanager/shuffle_task_network.h"
 
+#include "network_metrics.h"
 #include "weir/exchange/local_input_channel.h"
 
 namespace weir {
@@ -65,13 +66,27 @@ void ShuffleTaskNetwork::setUpRemote(RemoteChannels& remote, const std::shared_p
 
 void ShuffleTaskNetwork::awaitBuffers(TaskEnvironment& environment, ExecutionContext& context) {
   auto pool = pools_.begin();
+  std::vector<std::shared_ptr<LocalBufferPool>> pools;
   for (const auto& gate : environment.gates) {
-    const std::shared_ptr<LocalBufferPool> floating = std::move(*pool++);
+    const std::shared_ptr<LocalBufferPool>& floating = pools.emplace_back(std::move(*pool++));
     if (const auto result = gate->setup(context, floating); result.has_error()) throwIo(result.error());
     setUpRemote(remote_[static_cast<size_t>(gate->gateIndex())], floating, context);
   }
   for (const auto& partition : environment.partitions)
     if (const auto secured = partition->pool().awaitSecured(context); secured.has_error()) throwIo(secured.error());
+  registerMetrics(environment, pools);
+}
+
+void ShuffleTaskNetwork::registerMetrics(TaskEnvironment& environment,
+                                         const std::vector<std::shared_ptr<LocalBufferPool>>& floating) const {
+  std::vector<GateMetricSource> gates;
+  for (const auto& gate : environment.gates) {
+    const auto index = static_cast<size_t>(gate->gateIndex());
+    const auto& remote = remote_[index].channels;
+    gates.push_back({gate.get(), floating[index], {remote.begin(), remote.end()}, options_.debloat.enabled});
+  }
+  registerInputMetrics(*environment.metrics, std::move(gates), options_.detailedMetrics);
+  registerOutputMetrics(*environment.metrics, environment.partitions, options_.detailedMetrics);
 }
 
 void ShuffleTaskNetwork::requestPartitions(InputGate& gate, ExecutionContext& context) {
@@ -87,6 +102,7 @@ void ShuffleTaskNetwork::requestPartitions(InputGate& gate, ExecutionContext& co
 }
 
 void ShuffleTaskNetwork::release(TaskEnvironment& environment, std::shared_ptr<const Throwable> cause) {
+  environment.metrics->close();
   for (const auto& partition : environment.partitions) {
     // A finished partition stays until it is read to its end.
     if (cause) {

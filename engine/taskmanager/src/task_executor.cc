@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "network_metrics.h"
+
 namespace weir {
 
 using S = ExecutionState;
@@ -45,7 +47,9 @@ TaskExecutor::TaskExecutor(World world, TaskExecutorOptions options, std::shared
       connections_(std::make_shared<ConnectionManager>(
           world.executor, std::move(transport), board_->manager(),
           ConnectionManagerOptions{options_.id, options_.network.partitionRequestTimeout, options_.clock, options_.process, &world.log})),
-      flusher_(std::make_shared<OutputFlusher>()), snapshots_(std::make_shared<SnapshotWorkerPool>()) {}
+      flusher_(std::make_shared<OutputFlusher>()), snapshots_(std::make_shared<SnapshotWorkerPool>()) {
+  registerShuffleMetrics(metrics_, buffers_);
+}
 
 TaskExecutor::~TaskExecutor() = default;
 
@@ -62,6 +66,12 @@ Result<void> TaskExecutor::start() {
   return {};
 }
 
+void TaskExecutor::updateMeters() {
+  for (const auto& [attempt, running] : tasks_) running.task->environment().metrics->update();
+  const Deadline next = Deadline::housekeeping(clock_.monotonic() + std::chrono::seconds(MeterView::kIntervalSeconds));
+  (void)loop_.postAt(next, {"update meters", [this] { updateMeters(); }});
+}
+
 void TaskExecutor::run(ExecutionContext& context) {
   struct Finish {
     TaskExecutor& self;
@@ -73,6 +83,7 @@ void TaskExecutor::run(ExecutionContext& context) {
       self.done_.set();
     }
   } finish{*this};
+  updateMeters();
   loop_.run(context);
 }
 

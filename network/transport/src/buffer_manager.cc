@@ -133,6 +133,10 @@ int32_t BufferManager::available() const {
   Lock lock(mutex_);
   return availableLocked();
 }
+int32_t BufferManager::availableExclusive() const {
+  Lock lock(mutex_);
+  return static_cast<int32_t>(exclusive_.size());
+}
 int32_t BufferManager::availableFloating() const {
   Lock lock(mutex_);
   return static_cast<int32_t>(floating_.size());

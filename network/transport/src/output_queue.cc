@@ -7,7 +7,8 @@
 
 namespace weir {
 
-void OutputQueue::push(NetworkMessage message) {
+void OutputQueue::push(NetworkMessage message, SocketTrace trace) {
+  if (trace.onWritten) trace.onWritten(static_cast<int64_t>(bytes_));
   scratch_.clear();
   appendFrameHead(message, scratch_);
   Entry& entry = entries_.emplace_back();
@@ -15,6 +16,7 @@ void OutputQueue::push(NetworkMessage message) {
   if (entry.headSize <= kShortHead) std::memcpy(entry.shortHead.data(), scratch_.bytes().data(), entry.headSize);
   else entry.longHead = scratch_.toVector();
   if (auto* const response = std::get_if<BufferResponse>(&message)) entry.payload = std::move(response->buffer);
+  entry.onFlushed = std::move(trace.onFlushed);
   bytes_ += entry.size();
 }
 
@@ -37,6 +39,7 @@ void OutputQueue::taken(size_t size) {
   frontTaken_ += size;
   while (!entries_.empty() && frontTaken_ >= entries_.front().size()) {
     frontTaken_ -= entries_.front().size();
+    if (entries_.front().onFlushed) entries_.front().onFlushed();
     entries_.pop_front();
   }
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "weir/record/data_output.h"
-#include "weir/wire/messages.h"
+#include "weir/transport/messages.h"
 
 namespace weir {
 
@@ -19,7 +19,7 @@ namespace weir {
 /// Flink: ChannelOutboundBuffer of Netty. Threads: the owner's.
 class OutputQueue {
  public:
-  void push(NetworkMessage message);
+  void push(NetworkMessage message, SocketTrace trace = {});
   /// The next bytes as pieces of memory, as many as fit into `pieces`; how many they are.
   size_t gather(std::span<iovec> pieces) const;
   /// The first `size` bytes are taken.
@@ -36,6 +36,7 @@ class OutputQueue {
     std::vector<uint8_t> longHead;
     size_t headSize = 0;
     Buffer payload;
+    std::function<void()> onFlushed;
     std::span<const uint8_t> head() const { return {longHead.empty() ? shortHead.data() : longHead.data(), headSize}; }
     size_t size() const { return headSize + payload.size(); }
   };

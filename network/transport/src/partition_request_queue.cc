@@ -80,7 +80,8 @@ void PartitionRequestQueue::write() {
       reader.setQueued(true);
       available_.push_back(&reader);
     }
-    out_.send(std::move(next->response));
+    if (SocketTrace trace = reader.traceOf(next->response); trace.onFlushed) out_.send(std::move(next->response), std::move(trace));
+    else out_.send(std::move(next->response));
   }
 }
 

@@ -80,4 +80,8 @@ void PartitionRequestServer::send(NetworkMessage message) {
   if (connection_) connection_->send(std::make_unique<NetworkFrame>(std::move(message)));
 }
 
+void PartitionRequestServer::send(NetworkMessage message, SocketTrace trace) {
+  if (connection_) connection_->send(std::make_unique<NetworkFrame>(std::move(message), std::move(trace)));
+}
+
 }  // namespace weir

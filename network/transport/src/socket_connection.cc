@@ -125,7 +125,8 @@ SocketConnection::Flow SocketConnection::decode(std::span<const uint8_t> bytes) 
 
 void SocketConnection::send(std::unique_ptr<TransportMessage> message) {
   if (!handler_ || sendsNoMore_) return;
-  output_.push(std::move(static_cast<NetworkFrame&>(*message).message));
+  auto& frame = static_cast<NetworkFrame&>(*message);
+  output_.push(std::move(frame.message), std::move(frame.trace));
   if (output_.bytes() >= kHighWater) {
     if (turnLeft_ > 0 && !waitsToWrite_) write();
     writable_ = output_.bytes() < kHighWater && turnLeft_ > 0;

@@ -1,5 +1,7 @@
 #include "weir/transport/view_reader.h"
 
+#include "weir/exchange/barrier_bytes.h"
+
 namespace weir {
 
 std::optional<CreditBasedSequenceNumberingViewReader::Next> CreditBasedSequenceNumberingViewReader::next() {
@@ -18,6 +20,20 @@ std::optional<CreditBasedSequenceNumberingViewReader::Next> CreditBasedSequenceN
   return Next{{receiver(), polled->sequenceNumber, polled->buffersInBacklog, std::move(polled->buffer),
                static_cast<int32_t>(request_.subpartition)},
               more};
+}
+
+SocketTrace CreditBasedSequenceNumberingViewReader::traceOf(const BufferResponse& response) const {
+  const std::shared_ptr<BarrierTracer>& tracer = view_.partition().trace();
+  if (!tracer || response.buffer.isBuffer()) return {};
+  const std::optional<int64_t> checkpoint = barrierId(response.buffer.bytes());
+  if (!checkpoint) return {};
+  const BarrierDetails where{.gate = view_.partition().descriptor().partitionIndex, .channel = static_cast<int32_t>(request_.subpartition)};
+  return {[tracer, id = *checkpoint, where](int64_t bytes) {
+            BarrierDetails details = where;
+            details.bytes = bytes;
+            tracer->recordElsewhere(BarrierStep::kSocketWritten, id, details);
+          },
+          [tracer, id = *checkpoint, where] { tracer->recordElsewhere(BarrierStep::kSocketFlushed, id, where); }};
 }
 
 int32_t CreditBasedSequenceNumberingViewReader::backlogToAnnounce() const {

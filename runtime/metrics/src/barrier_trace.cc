@@ -7,8 +7,8 @@ namespace weir {
 namespace {
 
 constexpr std::array<std::string_view, kBarrierSteps> kNames = {
-    "triggered", "emitted",        "enqueued",       "overtook",     "announced", "received", "channel-blocked",
-    "timed-out", "aligned", "snapshot-sync",  "snapshot-async", "acknowledged", "completed", "aborted"};
+    "triggered", "emitted", "enqueued", "overtook", "socket-written", "socket-flushed", "announced", "received",
+    "channel-blocked", "timed-out", "aligned", "snapshot-sync", "snapshot-async", "acknowledged", "completed", "aborted"};
 
 }  // namespace
 

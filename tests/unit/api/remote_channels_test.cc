@@ -5,6 +5,8 @@
 #include "support/job_runner.h"
 #include "weir/operators/transactional_collect_sink.h"
 #include "weir/transport/memory_transport.h"
+#include "weir/transport/proxied_transport.h"
+#include "weir/transport/socket_transport.h"
 
 namespace weir {
 namespace {
@@ -110,6 +112,62 @@ TEST(LostTaskManager, TheOthersGoOnWithoutIt) {
     EXPECT_EQ(sumsOf(*store), expected());
     EXPECT_EQ(runner.lostSegments, 0);
   }
+}
+
+// Over real sockets, each link through a proxy.
+struct OverFaultyLinks : testing::Test {
+  JobRunner runner{JobRunner::threads()};
+  std::shared_ptr<Store> store = std::make_shared<Store>();
+  std::shared_ptr<ProxiedTransport> links = std::make_shared<ProxiedTransport>(
+      runner.executor(), std::make_shared<SocketTransport>(runner.executor(), runner.log()));
+
+  /// `fault` is called once both TaskManagers read from each other.
+  JobResult run(const std::function<void(ExecutionContext&, LinkProxy& there, LinkProxy& back)>& fault) {
+    runner.cluster.transport = links;
+    const JobResult result =
+        runner.run(OverTaskManagers::program(2, store, 10'000), [&](ExecutionContext& context, MiniCluster&, JobMaster& master) {
+          LinkProxy& there = **links->link("tm2", "tm1");
+          LinkProxy& back = **links->link("tm1", "tm2");
+          while ((there.connections() == 0 || back.connections() == 0) && !master.done().isSet()) pause(context, Millis(1));
+          fault(context, there, back);
+        });
+    EXPECT_EQ(result.status, JobStatus::kFinished) << (result.failure ? result.failure->trace() : "");
+    EXPECT_EQ(sumsOf(*store), expected());
+    EXPECT_EQ(store->values().size(), static_cast<size_t>(kRecords)) << "each record once";
+    EXPECT_EQ(runner.lostSegments, 0);
+    return result;
+  }
+  static void pause(ExecutionContext& context, Nanos time) {
+    context.wait(WaitReason::kInputOrMail, {}, Deadline::work(context.clock().monotonic() + time));
+  }
+};
+
+TEST_F(OverFaultyLinks, AJobRecoversFromACutLink) {
+  const JobResult result = run([](ExecutionContext& context, LinkProxy& there, LinkProxy&) {
+    pause(context, Millis(50));
+    there.cut();
+  });
+  EXPECT_GE(result.restarts, 1);
+  EXPECT_NE(runner.log().text().find("Lost connection to task manager 'tm1'."), std::string::npos);
+}
+
+TEST_F(OverFaultyLinks, ASlowLinkSlowsAJobDownAndFailsNobody) {
+  const JobResult result = run([](ExecutionContext&, LinkProxy& there, LinkProxy& back) {
+    there.setDelay(Millis(5));
+    back.setDelay(Millis(20));
+    back.setBandwidth(200'000);
+  });
+  EXPECT_EQ(result.restarts, 0);
+}
+
+TEST_F(OverFaultyLinks, AJobWaitsForALinkThatIsSilentForAWhile) {
+  const JobResult result = run([](ExecutionContext& context, LinkProxy& there, LinkProxy&) {
+    pause(context, Millis(30));
+    there.goSilent();
+    pause(context, Millis(300));
+    there.goOn();
+  });
+  EXPECT_EQ(result.restarts, 0);
 }
 
 }  // namespace

@@ -38,6 +38,47 @@ TEST(FailureModes, LateAcksAfterExpiry) {
   EXPECT_EQ(failed->lateAnswers[0].timestampMs, ManualClock::kStartMs + 3000);
 }
 
+TEST(FailureModes, UndecidedRowsMislead) {
+  auto config = every(3600s);
+  config.timeout = 2s;
+  Job job(config, {{"Source: orders", 8, {}}, {"agg", 8, {{0, DistributionPattern::kAllToAll}}}});
+  job.coordinator->triggerCheckpoint(SnapshotType::kCheckpoint, nullptr);
+  job.advance(0s);
+  for (int32_t task = 0; task < 16; ++task)
+    if (task != 11 && task != 15) job.ack(1, task);
+  job.advance(2s);
+  const auto notAcknowledged = [](const CheckpointStats& stats) {
+    std::vector<std::string> rows;
+    for (const TaskCheckpointStats& vertex : stats.tasks)
+      for (size_t i = 0; i < vertex.subtasks.size(); ++i)
+        if (!vertex.subtasks[i].completed)
+          rows.push_back(fmt::format("{}[{}]", vertex.vertex == stats.tasks[1].vertex ? "agg" : "orders", i));
+    return rows;
+  };
+  const auto failed = job.stats().latestFailed;
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(notAcknowledged(*failed), (std::vector<std::string>{"agg[3]", "agg[7]"})) << "by vertex and subtask, not by position in a list";
+  const SubtaskCheckpointStats silent = failed->tasks[1].subtasks[3];
+  EXPECT_FALSE(silent.reported);
+  EXPECT_EQ(silent.ackTimestampMs, -1) << "nothing is known of it, and nothing is told";
+  const int64_t endToEnd = failed->endToEndMs(), ofVertex = failed->tasks[1].endToEndMs(failed->triggerTimestampMs);
+
+  job.advance(1s);
+  job.ack(1, 11);
+  const auto later = job.stats().latestFailed;
+  const SubtaskCheckpointStats late = later->tasks[1].subtasks[3];
+  EXPECT_TRUE(late.reported);
+  EXPECT_FALSE(late.completed) << "aborted, with real times";
+  EXPECT_EQ(late.ackTimestampMs, ManualClock::kStartMs + 3000);
+  EXPECT_EQ(later->acknowledged, 14);
+  EXPECT_EQ(later->tasks[1].acknowledged, 6);
+  EXPECT_EQ(later->endToEndMs(), endToEnd);
+  EXPECT_EQ(later->tasks[1].endToEndMs(later->triggerTimestampMs), ofVertex);
+  ASSERT_EQ(later->lateAnswers.size(), 1u);
+  EXPECT_EQ(later->lateAnswers[0].task, job.attemptOf(11, 0)) << "the execution, beside its subtask index";
+  EXPECT_EQ(job.attemptOf(11, 0).subtask, 3);
+}
+
 TEST(LateAcks, SixteenExpiredIdsAreRememberedAndNoOthers) {
   auto config = every(3600s);
   config.timeout = 1s;

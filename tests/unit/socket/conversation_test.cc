@@ -132,6 +132,33 @@ TEST_F(SocketConversation, EveryMessageMayComeByteByByte) {
   });
 }
 
+TEST_F(SocketConversation, TheTraceTellsWhenABarrierWasWrittenAndWhenItHadLeft) {
+  options.sendReceiveBufferSize = 4096;
+  const auto trace = std::make_shared<BarrierTrace>(SystemClock::instance());
+  run([&](ExecutionContext&) {
+    const auto partition = producer.partition(2);
+    partition->setTrace(trace->tracer("tm1", "producer"));
+    SocketChannel& end = connect("tm1", 1);
+    partition->broadcastEvent(barrier(7));
+    EXPECT_EQ(next(end).buffer.dataType(), DataType::ALIGNED_CHECKPOINT_BARRIER);
+    std::vector<BarrierTraceEvent> events;
+    awaitUntil("it has left", [&] {
+      trace->drain(events);
+      return std::any_of(events.begin(), events.end(), [](const auto& event) { return event.step == BarrierStep::kSocketFlushed; });
+    });
+    std::erase_if(events, [](const BarrierTraceEvent& event) { return event.step == BarrierStep::kEnqueued; });
+    ASSERT_EQ(events.size(), 2u) << "of the one subpartition that is read";
+    EXPECT_EQ(events[0].step, BarrierStep::kSocketWritten);
+    EXPECT_EQ(events[0].details.bytes, 0) << "nothing was in front of it";
+    for (const BarrierTraceEvent& event : events) {
+      EXPECT_EQ(event.checkpointId, 7);
+      EXPECT_EQ(event.details.gate, 0);
+      EXPECT_EQ(event.details.channel, 1);
+    }
+    EXPECT_LE(events[0].at, events[1].at);
+  });
+}
+
 TEST_F(SocketConversation, APeerThatDoesNotReadHoldsItsBuffersOnly) {
   options.sendReceiveBufferSize = 4096;
   run([&](ExecutionContext&) {

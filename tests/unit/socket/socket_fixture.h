@@ -12,6 +12,7 @@
 #include "weir/base/log_sinks.h"
 #include "weir/base/thread_executor.h"
 #include "weir/transport/connection_manager.h"
+#include "weir/transport/proxied_transport.h"
 #include "weir/transport/remote_input_channel.h"
 #include "weir/transport/socket_transport.h"
 
@@ -48,6 +49,7 @@ class SocketTest : public ::testing::Test {
     executor.run("main", [&](ExecutionContext& its) {
       context = &its;
       transport = std::make_shared<SocketTransport>(executor, log, options);
+      links = std::make_shared<ProxiedTransport>(executor, transport);
       tm1 = manager("tm1", producer.manager);
       tm2 = manager("tm2", std::make_shared<ResultPartitionManager>());
       ASSERT_TRUE(tm1->start().has_value());
@@ -65,6 +67,7 @@ class SocketTest : public ::testing::Test {
         end->floating->lazyDestroy();
       }
       channels.clear();
+      links = nullptr;
       transport = nullptr;
     });
     EXPECT_EQ(consumer->usedSegments(), 0);
@@ -75,7 +78,8 @@ class SocketTest : public ::testing::Test {
     its.self = name;
     its.partitionRequestTimeout = requestTimeout;
     its.log = &log;
-    return std::make_shared<ConnectionManager>(executor, transport, std::move(partitions), std::move(its));
+    const std::shared_ptr<Transport> sockets = transport, slow = links;
+    return std::make_shared<ConnectionManager>(executor, proxied ? slow : sockets, std::move(partitions), std::move(its));
   }
   void stop(const std::shared_ptr<ConnectionManager>& manager) {
     const auto stopped = std::make_shared<Signal>("stopped");
@@ -157,9 +161,11 @@ class SocketTest : public ::testing::Test {
   MemoryLogSink log{SystemClock::instance()};
   Millis requestTimeout{10'000}, maxBackoff{10'000};
   SocketTransportOptions options;
+  bool proxied = false;  ///< every link goes through a proxy, which can slow it down and break it
   Exchange producer{64, kSegment};
   std::shared_ptr<NetworkBufferPool> consumer = NetworkBufferPool::create(256, kSegment).value();
   std::shared_ptr<SocketTransport> transport;
+  std::shared_ptr<ProxiedTransport> links;
   std::shared_ptr<ConnectionManager> tm1, tm2;
   std::vector<std::unique_ptr<SocketChannel>> channels;
   ExecutionContext* context = nullptr;

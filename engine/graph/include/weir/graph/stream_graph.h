@@ -26,7 +26,7 @@ struct StreamNode {
   const ElementType* inputType = nullptr;  ///< of input 0; null for sources
   int32_t parallelism = 1;
   int32_t maxParallelism = 0;  ///< 0: Flink's default for the parallelism
-  std::string slotSharingGroup = "default";
+  std::string slotSharingGroup{};  ///< empty: that of its inputs where they are in one, else "default"
   ChainingStrategy chaining = ChainingStrategy::kAlways;
   std::optional<RecordCost> cost;
   BufferTimeout bufferTimeout;

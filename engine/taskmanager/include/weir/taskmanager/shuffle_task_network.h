@@ -17,6 +17,7 @@ struct TaskNetworkOptions {
   Millis partitionTimeout{20'000};        ///< how long a missing partition is waited for before it is asked for with pauses
   BufferDebloatSettings debloat;          ///< taskmanager.network.memory.buffer-debloat.*
   Millis partitionRequestTimeout{10'000};  ///< taskmanager.network.partition-request-timeout: the same at another TaskManager
+  bool detailedMetrics = false;            ///< taskmanager.network.detailed-metrics: the queues of each gate and partition
 };
 
 /// Connects one task to others: pools from the TaskManager's network memory, partitions on the board, and channels that read them: in place
@@ -55,6 +56,7 @@ class ShuffleTaskNetwork final : public TaskNetwork {
 
   std::unique_ptr<InputChannel> makeChannel(InputChannelDescriptor descriptor, const std::string& producer, Random& ids,
                                             const std::shared_ptr<ChannelStateWriter>& writer);
+  void registerMetrics(TaskEnvironment& environment, const std::vector<std::shared_ptr<LocalBufferPool>>& floating) const;
   void setUpRemote(RemoteChannels& remote, const std::shared_ptr<LocalBufferPool>& floating, ExecutionContext& context);
 
   const std::shared_ptr<PartitionBoard> board_;

@@ -82,6 +82,8 @@ class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener
 
   /// The tasks that run now, by attempt: for gauges. After the end: none.
   std::shared_ptr<Reply<std::vector<std::shared_ptr<Task>>>> requestTasks();
+  /// Of the TaskManager itself, by Flink's names.
+  const MetricGroup& metrics() const { return metrics_; }
   const std::string& id() const { return options_.id; }
   const std::shared_ptr<NetworkBufferPool>& networkBuffers() const { return buffers_; }
   const std::shared_ptr<PartitionBoard>& partitions() const { return board_; }
@@ -118,6 +120,8 @@ class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener
   void cancelRunning(Running& running);
   void watchCancellation(const ExecutionAttemptID& attempt);
   void fatal(const std::string& why);
+  /// Moves the meters of all tasks on, and comes again. Flink: ViewUpdater.
+  void updateMeters();
   void stopWhenIdle();
 
   World world_;
@@ -129,6 +133,7 @@ class TaskExecutor final : public TaskExecutorGateway, private TaskStateListener
   const std::shared_ptr<ConnectionManager> connections_;
   const std::shared_ptr<OutputFlusher> flusher_;
   const std::shared_ptr<SnapshotWorkerPool> snapshots_;
+  MetricGroup metrics_;
   ActorLoop loop_;
 
   // The actor's.

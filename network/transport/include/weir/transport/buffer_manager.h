@@ -47,6 +47,7 @@ class BufferManager final : public BufferListener, public BufferRecycler, public
   void recycle(MemorySegment& segment) override;
 
   int32_t available() const;
+  int32_t availableExclusive() const;
   int32_t availableFloating() const;
   int32_t required() const;
   bool isWaiting() const;

@@ -10,6 +10,12 @@
 
 namespace weir {
 
+/// For a message whose way is traced: told on the thread of its end. A carrier in memory tells nothing.
+struct SocketTrace {
+  std::function<void(int64_t bytesInFront)> onWritten{};  ///< it waits for the socket behind so many bytes; empty: nobody asks
+  std::function<void()> onFlushed{};                      ///< its last byte has been handed to the network
+};
+
 /// A message as the two ends of a data connection hand it to their transport, and get it: a value that counts as many bytes as its frame
 /// has.
 struct NetworkFrame final : TransportMessage {
@@ -19,9 +25,11 @@ struct NetworkFrame final : TransportMessage {
     kInPlace,   ///< in the buffer that its handler gave for it
   };
   explicit NetworkFrame(NetworkMessage m, Payload p = Payload::kAsSent) : message(std::move(m)), payload(p) {}
+  NetworkFrame(NetworkMessage m, SocketTrace t) : message(std::move(m)), payload(Payload::kAsSent), trace(std::move(t)) {}
   size_t wireSize() const override { return frameSize(message); }
   NetworkMessage message;
   Payload payload;
+  SocketTrace trace{};
 };
 
 /// Told once by an end that gives up a connection for what its peer has sent: one sentence.
@@ -38,6 +46,10 @@ class NetworkConnectionHandler : public ConnectionHandler {
 class MessageSink {
  public:
   virtual void send(NetworkMessage message) = 0;
+  virtual void send(NetworkMessage message, SocketTrace trace) {
+    (void)trace;
+    send(std::move(message));
+  }
   /// False: whoever can wait with its messages waits until it is told.
   virtual bool isWritable() const = 0;
 

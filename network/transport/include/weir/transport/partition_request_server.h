@@ -33,6 +33,7 @@ class PartitionRequestServer final : public NetworkConnectionHandler,
       : clock_(clock), timeout_(timeout), report_(std::move(report)) {}
   PartitionRequestServerHandler::Callbacks callbacks();
   void send(NetworkMessage message) override;
+  void send(NetworkMessage message, SocketTrace trace) override;
   bool isWritable() const override { return connection_ && connection_->isWritable(); }
   void waitFor(const InputChannelID& receiver);
 

@@ -30,6 +30,8 @@ class CreditBasedSequenceNumberingViewReader {
     bool moreAvailable = false;
   };
   std::optional<Next> next();
+  /// How the way of this message is traced; empty for all but barriers of a job whose trace is wanted.
+  SocketTrace traceOf(const BufferResponse& response) const;
   /// Something can be sent now.
   bool isAvailable() const { return view_ && view_.isAvailable(credit_ > 0); }
   /// What its receiver should be told, which has no buffers of its own and got no credit; 0: nothing.

@@ -58,6 +58,8 @@ class ResultPartition : public std::enable_shared_from_this<ResultPartition> {
   void setChannelStateWriter(std::shared_ptr<ChannelStateWriter> writer);
   /// Once, before anything else. Null: none.
   void setTrace(std::shared_ptr<BarrierTracer> trace) { trace_ = std::move(trace); }
+  /// For whoever carries its barriers on, from another actor. Null: none.
+  const std::shared_ptr<BarrierTracer>& trace() const { return trace_; }
   void setConsumedListener(std::weak_ptr<PartitionConsumedListener> listener) { consumedListener_ = std::move(listener); }
 
   // Writing. Records come framed: length, then element. -----------------------------------------------------------------------------
@@ -198,6 +200,7 @@ class PipelinedSubpartitionView {
   int32_t queueLength() const { return subpartition_->queueLength(); }
   bool isReleased() const { return partition_->isReleased(); }
   std::shared_ptr<const Throwable> failureCause() const { return partition_->failureCause(); }
+  const ResultPartition& partition() const { return *partition_; }
   /// The subpartition is done for: what is left in it is dropped. Idempotent.
   void release();
 

@@ -21,6 +21,8 @@ enum class BarrierStep : uint8_t {
   kEmitted,         ///< a task sends its barrier to all outputs
   kEnqueued,        ///< it lies in the queue of a subpartition; `count`: elements before it, `bytes` of data
   kOvertook,        ///< it went to the front of that queue; `count` and `bytes` of what it passed
+  kSocketWritten,   ///< it left that queue for the socket of another TaskManager; `bytes` in front of it there
+  kSocketFlushed,   ///< its last byte was handed to the network
   kAnnounced,       ///< an input channel tells that an aligned barrier that may time out is in its queue
   kReceived,        ///< the barrier handler takes it from a channel
   kChannelBlocked,  ///< nothing of that channel is read until the alignment ends

@@ -13,6 +13,7 @@
 #include "weir/exchange/result_partition.h"
 #include "weir/exchange/union_input_gate.h"
 #include "weir/metrics/barrier_trace.h"
+#include "weir/metrics/metric_group.h"
 #include "weir/snapshot/channel_state_reader.h"
 #include "weir/snapshot/channel_state_writer.h"
 #include "weir/snapshot/checkpoint_responder.h"
@@ -96,6 +97,8 @@ struct TaskEnvironment {
   int32_t parallelism = 1;
   int32_t maxParallelism = 128;
   std::shared_ptr<OperatorMetricsRegistry> operatorMetrics = std::make_shared<OperatorMetricsRegistry>();
+  /// Of the task itself, by Flink's names; closed before what it looks at goes.
+  std::shared_ptr<MetricGroup> metrics = std::make_shared<MetricGroup>();
   std::shared_ptr<BarrierTracer> trace{};  ///< null: none
   std::vector<std::shared_ptr<ResultPartition>> partitions{};
   std::vector<std::unique_ptr<SingleInputGate>> gates{};
