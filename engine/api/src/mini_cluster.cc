@@ -12,6 +12,7 @@
 #include "weir/config/weir_options.h"
 #include "weir/checkpoint/default_operator_state_backend.h"
 #include "weir/taskmanager/data_connections.h"
+#include "weir/taskmanager/internal_tls.h"
 #include "weir/transport/memory_transport.h"
 #include "weir/transport/socket_transport.h"
 
@@ -76,6 +77,7 @@ Result<std::shared_ptr<Transport>> makeTransport(World world, const Configuratio
     return std::make_shared<MemoryTransport>(executor.clock(), MemoryTransportOptions::simulated(executor.seed()));
   if (executor.name() == "pool" || taskManagers == 1) return std::make_shared<MemoryTransport>(executor.clock());
   WEIR_ASSIGN(SocketTransportOptions options, loopbackConnections(configuration));
+  WEIR_ASSIGN(options.tls, dataTls(configuration, world.fileSystem));
   if (segmentSize > 0) options.limits.payload = segmentSize;
   return std::make_shared<SocketTransport>(world.executor, world.log, std::move(options));
 }

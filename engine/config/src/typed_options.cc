@@ -9,6 +9,7 @@
 #include "weir/config/network_options.h"
 #include "weir/config/rest_options.h"
 #include "weir/config/restart_options.h"
+#include "weir/config/security_options.h"
 #include "weir/config/state_options.h"
 #include "weir/config/task_manager_options.h"
 #include "weir/config/weir_options.h"
@@ -63,7 +64,11 @@ const std::vector<TypedOption>& typedOptions() {
       kNumberOfTaskSlots, kTaskManagerHost, kTaskManagerBindHost, kTaskManagerRpcPort, kTaskManagerDataPort, kTaskManagerDataBindPort,
       kTaskManagerResourceId, kTaskManagerRegistrationTimeout, kTaskManagerFlinkMemory, kTaskManagerProcessMemory, kManagedMemorySize,
       kManagedMemoryFraction, kTaskCancellationInterval, kTaskCancellationTimeout, kTaskCancellationTimersTimeout, kExecutor, kPoolWorkers,
-      kSimulationCores, kCheckpointSync, kRecoveryFallBack, kTracePath, kIndependentChannelStateAcks, kFlowControl>();
+      kSimulationCores, kCheckpointSync, kRecoveryFallBack, kTracePath, kIndependentChannelStateAcks, kFlowControl,
+      kSslInternalEnabled, kDataSslEnabled, kSslInternalKeyStore, kSslInternalKeyStorePassword, kSslInternalKeyPassword,
+      kSslInternalTrustStore, kSslInternalTrustStorePassword, kSslKeyStore, kSslKeyStorePassword, kSslKeyPassword, kSslTrustStore,
+      kSslTrustStorePassword, kSslInternalKeyStoreType, kSslInternalTrustStoreType, kSslInternalFingerprint, kSslInternalHandshakeTimeout,
+      kSslProtocol, kSslAlgorithms>();
   return options;
 }
 

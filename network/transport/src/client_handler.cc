@@ -1,6 +1,7 @@
 #include "weir/transport/client_handler.h"
 
 #include <cstring>
+#include <map>
 
 namespace weir {
 namespace {
@@ -137,7 +138,9 @@ void CreditBasedPartitionRequestClientHandler::failAll(const std::shared_ptr<con
   if (failure_) return;
   failure_ = cause;
   queued_.clear();
-  for (const auto& [id, receiver] : std::exchange(receivers_, {})) receiver->onError(cause);
+  // In an order that does not depend on the table: a simulated run repeats.
+  const auto all = std::exchange(receivers_, {});
+  for (const auto& [id, receiver] : std::map(all.begin(), all.end())) receiver->onError(cause);
 }
 
 }  // namespace weir

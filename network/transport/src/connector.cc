@@ -75,7 +75,7 @@ void SocketConnector::onFailed(const std::string& why) {
 
 void SocketConnector::onConnected() {
   std::make_shared<SocketConnection>(reactor_.lock(), std::move(socket_), std::static_pointer_cast<NetworkConnectionHandler>(handler_),
-                                     FrameSender::kProducer, options_->limits)
+                                     FrameSender::kProducer, options_->limits, options_->tls)
       ->start();
 }
 

@@ -121,7 +121,7 @@ void SocketListener::adopt(int descriptor) {
                           setUp(socket, options);
                           std::make_shared<SocketConnection>(end.reactor, std::move(socket),
                                                              std::static_pointer_cast<NetworkConnectionHandler>(end.handler),
-                                                             FrameSender::kConsumer, options.limits)
+                                                             FrameSender::kConsumer, options.limits, options.tls)
                               ->start();
                         }});
 }

@@ -38,6 +38,15 @@ Buffer RemoteReceiver::bufferFor(const BufferResponse& head, uint32_t size) {
   return {};
 }
 
+bool RemoteReceiver::onBuffer(BufferResponse message) {
+  if (!message.compressed && message.partialSizes.empty())
+    return accept(std::move(message.buffer), message.sequenceNumber, message.backlog);
+  onError(
+      ioException(fmt::format("Buffer {} on channel {} of gate {} is {}, which only partitions of batch jobs are.", message.sequenceNumber,
+                              options_.info.channel, options_.info.gate, message.compressed ? "compressed" : "put together from several")));
+  return true;
+}
+
 bool RemoteReceiver::accept(Buffer buffer, int32_t sequenceNumber, int32_t backlog) {
   const DataType type = buffer.dataType();
   Buffer toStore, empty;

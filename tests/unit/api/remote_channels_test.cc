@@ -3,6 +3,7 @@
 #include <map>
 
 #include "support/job_runner.h"
+#include "support/test_certificates.h"
 #include "weir/operators/transactional_collect_sink.h"
 #include "weir/transport/memory_transport.h"
 #include "weir/transport/proxied_transport.h"
@@ -30,7 +31,7 @@ std::map<int64_t, int64_t> expected() {
 }
 
 /// A keyed job whose tasks run in one TaskManager or in several: who reads from another one does so over a connection.
-class OverTaskManagers : public testing::TestWithParam<const char*> {
+class OverTaskManagers : public ::testing::TestWithParam<const char*> {
  public:
   static StreamExecutionEnvironment program(int taskManagers, const std::shared_ptr<Store>& store,
                                             double perSecond = StreamExecutionEnvironment::kUnlimited) {
@@ -54,7 +55,7 @@ class OverTaskManagers : public testing::TestWithParam<const char*> {
     return name == "threads" ? JobRunner::threads() : name == "pool" ? JobRunner::pool() : JobRunner::simulated(11);
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, OverTaskManagers, testing::Values("threads", "pool", "simulated"),
+INSTANTIATE_TEST_SUITE_P(All, OverTaskManagers, ::testing::Values("threads", "pool", "simulated"),
                          [](const auto& info) { return info.param; });
 
 TEST_P(OverTaskManagers, AJobGivesTheSameAsInOne) {
@@ -92,7 +93,7 @@ TEST_P(OverTaskManagers, AJobRecoversFromALostConnection) {
 
 // The process of a TaskManager is gone with its connections; its slots are taken over by the others.
 TEST(LostTaskManager, TheOthersGoOnWithoutIt) {
-  for (uint64_t seed = 1; seed <= 20 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 1; seed <= 20 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     JobRunner runner(JobRunner::simulated(seed));
     const auto store = std::make_shared<Store>();
@@ -114,8 +115,39 @@ TEST(LostTaskManager, TheOthersGoOnWithoutIt) {
   }
 }
 
+TEST(OverTls, AJobGivesTheSameAsInTheClear) {
+  JobRunner runner(JobRunner::threads());
+  const std::string pem = testing::Identity::make("cluster").pem();
+  ASSERT_TRUE(runner.files().createDirectories("/conf").has_value());
+  auto file = runner.files().create("/conf/cluster.pem", FileSystem::Create::kNew).value();
+  ASSERT_TRUE(file->append(std::as_bytes(std::span(pem))).has_value());
+  ASSERT_TRUE(file->close().has_value());
+  const auto store = std::make_shared<Store>();
+  StreamExecutionEnvironment program = OverTaskManagers::program(2, store);
+  program.configure("security.ssl.internal.enabled", "true");
+  for (const std::string which : {"keystore", "truststore"}) {
+    program.configure("security.ssl.internal." + which, "/conf/cluster.pem").configure("security.ssl.internal." + which + "-type", "PEM");
+  }
+  const JobResult result = runner.run(program);
+  ASSERT_EQ(result.status, JobStatus::kFinished) << (result.failure ? result.failure->trace() : "");
+  EXPECT_EQ(sumsOf(*store), expected());
+  EXPECT_EQ(result.restarts, 0);
+  EXPECT_EQ(runner.lostSegments, 0);
+}
+
+TEST(OverTls, AJobWhoseCertificateIsMissingDoesNotStart) {
+  JobRunner runner(JobRunner::threads());
+  StreamExecutionEnvironment program = OverTaskManagers::program(2, std::make_shared<Store>());
+  program.configure("security.ssl.internal.enabled", "true");
+  const JobResult result = runner.run(program);
+  ASSERT_EQ(result.status, JobStatus::kFailed);
+  EXPECT_NE(result.failure->trace().find("security.ssl.internal.enabled is true, and security.ssl.internal.keystore is not set"),
+            std::string::npos)
+      << result.failure->trace();
+}
+
 // Over real sockets, each link through a proxy.
-struct OverFaultyLinks : testing::Test {
+struct OverFaultyLinks : ::testing::Test {
   JobRunner runner{JobRunner::threads()};
   std::shared_ptr<Store> store = std::make_shared<Store>();
   std::shared_ptr<ProxiedTransport> links = std::make_shared<ProxiedTransport>(

@@ -116,6 +116,28 @@ INSTANTIATE_TEST_SUITE_P(
                                 }(), "which only a Java process can read"}),
     [](const auto& info) { return info.param.name; });
 
+TEST_F(BadProducer, ACompressedBufferFailsTheChannel) {
+  run([&](ExecutionContext&) {
+    SocketChannel& end = connect(server.address());
+    RawPeer peer = accepted(end);
+    BufferResponse message = data(0, 0);
+    message.compressed = true;
+    peer.send(message);
+    EXPECT_THAT(failureOf(end), HasSubstr("Buffer 0 on channel 0 of gate 0 is compressed, which only partitions of batch jobs are."));
+  });
+}
+
+TEST_F(BadProducer, ABufferThatIsPutTogetherFromSeveralFailsTheChannel) {
+  run([&](ExecutionContext&) {
+    SocketChannel& end = connect(server.address());
+    RawPeer peer = accepted(end);
+    BufferResponse message = data(0, 0);
+    message.partialSizes = {1, 2};
+    peer.send(message);
+    EXPECT_THAT(failureOf(end), HasSubstr("is put together from several, which only partitions of batch jobs are."));
+  });
+}
+
 TEST_F(BadProducer, AGapInTheNumbersFailsItsChannelOnly) {
   run([&](ExecutionContext&) {
     SocketChannel& first = connect(server.address());

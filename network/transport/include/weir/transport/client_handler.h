@@ -1,10 +1,10 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "weir/transport/remote_receiver.h"
 
@@ -62,7 +62,7 @@ class CreditBasedPartitionRequestClientHandler {
 
   MessageSink& out_;
   const std::string remote_;
-  std::map<InputChannelID, std::shared_ptr<RemoteReceiver>> receivers_;
+  std::unordered_map<InputChannelID, std::shared_ptr<RemoteReceiver>> receivers_;
   std::set<InputChannelID> cancelled_;  ///< told the producer so; it may not know yet
   std::deque<Queued> queued_;
   std::shared_ptr<const Throwable> failure_;  ///< of the connection

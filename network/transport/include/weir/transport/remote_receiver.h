@@ -42,7 +42,7 @@ class RemoteReceiver {
   /// Data of `size` bytes comes: the buffer for it. Empty: nobody reads it any more, or it is an error of this channel now.
   Buffer bufferFor(const BufferResponse& head, uint32_t size);
   /// An event, or data in the buffer of bufferFor(). False: nobody reads it any more.
-  bool onBuffer(BufferResponse message) { return accept(std::move(message.buffer), message.sequenceNumber, message.backlog); }
+  bool onBuffer(BufferResponse message);
   /// False: nobody reads it any more.
   bool onBacklog(int32_t backlog);
   void onError(std::shared_ptr<const Throwable> cause);

@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "weir/exchange/result_partition_manager.h"
@@ -41,7 +42,7 @@ class PartitionRequestQueue {
 
   MessageSink& out_;
   const std::shared_ptr<ReadyQueue> ready_;
-  std::map<InputChannelID, std::unique_ptr<CreditBasedSequenceNumberingViewReader>> readers_;
+  std::unordered_map<InputChannelID, std::unique_ptr<CreditBasedSequenceNumberingViewReader>> readers_;  ///< look-ups only
   std::vector<CreditBasedSequenceNumberingViewReader*> bySlot_;
   std::vector<uint32_t> freeSlots_;
   std::deque<CreditBasedSequenceNumberingViewReader*> available_;

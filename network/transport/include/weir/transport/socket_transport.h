@@ -9,6 +9,7 @@
 #include "weir/base/log.h"
 #include "weir/base/mutex.h"
 #include "weir/base/transport.h"
+#include "weir/io/tls.h"
 #include "weir/wire/frame_format.h"
 
 namespace weir {
@@ -27,6 +28,7 @@ struct SocketTransportOptions {
   /// taskmanager.network.netty.client.tcp.keepIdleSec, .keepIntervalSec, .keepCount: how a connecting end finds that its peer is gone
   /// though nobody has said so. Without: the system's choice.
   std::optional<int> keepIdleSeconds{}, keepIntervalSeconds{}, keepCount{};
+  std::shared_ptr<const TlsContext> tls{};  ///< security.ssl.internal.*; null: in the clear
   FrameLimits limits{};  ///< what a peer may send; payload is the size of a segment here
 };
 
@@ -34,7 +36,8 @@ struct SocketTransportOptions {
 /// producing TaskManager.
 ///
 /// Payload is written from the segment in which it lies and read into the segment in which it will be consumed: the kernel copies, nobody
-/// else. An end writes at the latest when its actor is about to wait, so that what one turn of it sends leaves together.
+/// else. With TLS it is copied once more on its way out, into the record that is sealed. An end writes at the latest when its actor is
+/// about to wait, so that what one turn of it sends leaves together.
 ///
 /// Flink: NettyServer, NettyClient, NettyMessageEncoder and decoders. Threads: any; each end lives on the actor of its ConnectionEnd, whose
 /// reactor comes from makeReactor(), a listener on one of its own. Messages are NetworkFrames, handlers NetworkConnectionHandlers.
