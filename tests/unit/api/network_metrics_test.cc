@@ -24,6 +24,7 @@ struct Chain : testing::Test {
   JobRunner runner{JobRunner::simulated(5)};
   StreamExecutionEnvironment env;
   int taskManagers = 4;
+  Nanos costOfC = Millis(1);
 
   void SetUp() override { runner.cluster.segmentSize = 512; }
 
@@ -40,7 +41,7 @@ struct Chain : testing::Test {
         .map([](int64_t x) { return x; })
         .name("C")
         .slotSharingGroup("c")
-        .cost(Millis(1))
+        .cost(costOfC)
         .addSink([](int64_t) {})
         .name("D")
         .slotSharingGroup("d");
@@ -90,6 +91,16 @@ TEST_F(Chain, TheUsageOfAllInputBuffersIsThatOfExclusiveAndFloatingOnes) {
   EXPECT_EQ(c["Shuffle.Netty.Input.Buffers.inPoolUsage"], c["buffers.inPoolUsage"]) << "the older name";
   EXPECT_GE(c["Shuffle.Netty.Input.Buffers.inputQueueLength"], 7);
   EXPECT_GE(c["Shuffle.Netty.Input.Buffers.inputQueueSize"], 7 * 500);
+}
+
+TEST_F(Chain, BuffersThatWaitForWhatIsOnItsWayAreNotInUse) {
+  // A way of 100 ms: all buffers are announced as credit long before they are filled.
+  runner.cluster.transport = std::make_shared<MemoryTransport>(
+      runner.executor().clock(), MemoryTransportOptions{.shortestDelay = Millis(100), .longestDelay = Millis(100)});
+  costOfC = std::chrono::microseconds(10);
+  auto c = readAfter(Millis(5050))["C"];
+  EXPECT_LT(c["buffers.inputFloatingBuffersUsage"], 0.5);
+  EXPECT_LT(c["buffers.inputExclusiveBuffersUsage"], 1);
 }
 
 TEST_F(Chain, WhatComesOverConnectionsIsCountedAsRemote) {

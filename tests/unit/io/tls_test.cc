@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -126,6 +127,20 @@ TEST_F(Tls, AServerRefusesAClientWhomItDoesNotTrust) {
   const auto [ofClient, ofServer] = handshake(optionsOf(stranger(), authority()), optionsOf(second(), authority()));
   EXPECT_EQ(ofServer, Step::kFailed);
   EXPECT_THAT(server->failure(), HasSubstr("certificate verify failed"));
+}
+
+TEST_F(Tls, AServerRefusesAClientWithoutACertificate) {
+  const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  const std::unique_ptr<SSL, void (*)(SSL*)> anonymous(SSL_new(context.get()), SSL_free);
+  ASSERT_EQ(SSL_set_fd(anonymous.get(), descriptors[0]), 1);
+  server.emplace(TlsContext::create(optionsOf(second(), authority())).value(), TlsContext::Role::kServer, descriptors[1]);
+  Step ofServer = Step::kWantsToRead;
+  for (int round = 0; round < 20 && ofServer != Step::kDone && ofServer != Step::kFailed; ++round) {
+    (void)SSL_connect(anonymous.get());
+    ofServer = server->handshake();
+  }
+  EXPECT_EQ(ofServer, Step::kFailed);
+  EXPECT_THAT(server->failure(), HasSubstr("peer did not return a certificate"));
 }
 
 TEST_F(Tls, AClientRefusesAServerWhomItDoesNotTrust) {
