@@ -89,7 +89,7 @@ void CreditBasedPartitionRequestClientHandler::onMessage(NetworkMessage message)
   if (auto* buffer = std::get_if<BufferResponse>(&message)) {
     const InputChannelID id = buffer->receiver;
     RemoteReceiver* receiver = find(id);
-    if (!receiver || !receiver->onBuffer(std::move(*buffer))) cancelOnce(id);
+    if (!receiver || !receiver->onBuffer(std::move(*buffer), news_)) cancelOnce(id);
   } else if (const auto* backlog = std::get_if<BacklogAnnouncement>(&message)) {
     RemoteReceiver* receiver = find(backlog->receiver);
     if (!receiver || !receiver->onBacklog(backlog->backlog)) cancelOnce(backlog->receiver);

@@ -51,7 +51,7 @@ void PartitionRequestClient::onOpen(std::shared_ptr<Connection> connection) {
 void PartitionRequestClient::onMessage(std::unique_ptr<TransportMessage> message) {
   auto& frame = static_cast<NetworkFrame&>(*message);
   if (frame.payload == NetworkFrame::Payload::kInPlace) handler_.onMessage(std::move(frame.message));
-  else handler_.onSentMessage(std::move(frame.message));
+  else handler_.onSentMessage(std::move(frame.message)), handler_.onRead();
   if (!handler_.failed()) return;
   if (report_) report_(handler_.failure()->what());
   if (const auto connection = std::move(connection_)) connection->close();

@@ -38,16 +38,16 @@ Buffer RemoteReceiver::bufferFor(const BufferResponse& head, uint32_t size) {
   return {};
 }
 
-bool RemoteReceiver::onBuffer(BufferResponse message) {
+bool RemoteReceiver::onBuffer(BufferResponse message, NotificationBatch& news) {
   if (!message.compressed && message.partialSizes.empty())
-    return accept(std::move(message.buffer), message.sequenceNumber, message.backlog);
+    return accept(std::move(message.buffer), message.sequenceNumber, message.backlog, news);
   onError(
       ioException(fmt::format("Buffer {} on channel {} of gate {} is {}, which only partitions of batch jobs are.", message.sequenceNumber,
                               options_.info.channel, options_.info.gate, message.compressed ? "compressed" : "put together from several")));
   return true;
 }
 
-bool RemoteReceiver::accept(Buffer buffer, int32_t sequenceNumber, int32_t backlog) {
+bool RemoteReceiver::accept(Buffer buffer, int32_t sequenceNumber, int32_t backlog, NotificationBatch& news) {
   const DataType type = buffer.dataType();
   Buffer toStore, empty;
   int64_t checkpoint = kNone;
@@ -98,7 +98,10 @@ bool RemoteReceiver::accept(Buffer buffer, int32_t sequenceNumber, int32_t backl
   }
   if (toStore) writer_->addInputData(checkpoint, options_.info, {std::move(toStore)});
   if (firstPriority) reader.queue->addPriority(reader.channel, sequenceNumber);
-  if (wasEmpty) reader.queue->add(reader.channel);
+  if (wasEmpty) {
+    news.data(reader);
+    news.settle();
+  }
   empty.reset();
   if (isBlockingUpstream(type)) buffers_->onBlockingUpstream();
   if (backlog >= 0 && !(isBlockingUpstream(type) && buffers_->initialCredit() == 0)) buffers_->onBacklog(backlog);

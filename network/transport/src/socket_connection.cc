@@ -19,6 +19,7 @@ using asio::ip::tcp;
 constexpr size_t kHighWater = 64 * 1024;
 constexpr size_t kLowWater = 32 * 1024;
 constexpr size_t kBytesPerTurn = 1024 * 1024;  // then mails get their turn
+constexpr size_t kBytesUntold = 128 * 1024;  // readers are woken once for so much
 constexpr size_t kPieces = 64;
 /// How much is read beyond a payload: what of the next payload is read here is copied. Long payloads get little of it, short ones, many of
 /// which come with one call, all.
@@ -121,12 +122,16 @@ void SocketConnection::waitReadable() {
 
 void SocketConnection::read() {
   const auto keep = handler_;  // it may let go of itself in what it is told
-  size_t total = 0;
+  size_t total = 0, untold = 0;
   while (total < kBytesPerTurn) {
     size_t size = 0;
-    if (readSome(size) == Flow::kStops) return;
+    if (readSome(size) == Flow::kStops) return keep->onRead();
     total += size;
+    if ((untold += size) < kBytesUntold) continue;
+    keep->onRead();
+    untold = 0;
   }
+  keep->onRead();
   asio::post(socket_.get_executor(), later([](SocketConnection& self) { self.read(); }));
 }
 

@@ -111,6 +111,7 @@ class TestConnection {
   }
   void deliverToClient() {
     client.onSentMessage(toClient.take());
+    client.onRead();
     server.onWritable();
   }
   /// Until nothing is on the way.

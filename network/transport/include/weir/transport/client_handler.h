@@ -39,6 +39,8 @@ class CreditBasedPartitionRequestClientHandler {
   void onMessage(NetworkMessage message);
   /// A message as it was sent: data is copied into a buffer of its receiver, as a socket would do.
   void onSentMessage(NetworkMessage message);
+  /// Tells the gates of what has come: once for many messages, so that a reader is not woken for each.
+  void onRead() { news_.deliver(); }
   void onWritable() { sendQueued(); }
   void onClosed(const ConnectionEnded& ended);
 
@@ -62,6 +64,7 @@ class CreditBasedPartitionRequestClientHandler {
 
   MessageSink& out_;
   const std::string remote_;
+  NotificationBatch news_;  ///< of what has come since the last onRead()
   std::unordered_map<InputChannelID, std::shared_ptr<RemoteReceiver>> receivers_;
   std::set<InputChannelID> cancelled_;  ///< told the producer so; it may not know yet
   std::deque<Queued> queued_;

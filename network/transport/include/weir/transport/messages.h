@@ -40,6 +40,8 @@ class NetworkConnectionHandler : public ConnectionHandler {
  public:
   /// Data of `size` bytes comes for the receiver that `head` names: the buffer that they go into. Empty: nobody wants them.
   virtual Buffer bufferFor(const BufferResponse& head, uint32_t size) = 0;
+  /// Nothing more is there now, or much has come: whoever waits for what onMessage() was told is to be told at the latest now.
+  virtual void onRead() {}
 };
 
 /// Where one end's messages go. Flink: the Channel of a handler's context.

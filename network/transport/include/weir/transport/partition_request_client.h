@@ -37,6 +37,7 @@ class PartitionRequestClient final : public NetworkConnectionHandler,
   void onOpen(std::shared_ptr<Connection> connection) override;
   void onMessage(std::unique_ptr<TransportMessage> message) override;
   void onWritable() override { handler_.onWritable(); }
+  void onRead() override { handler_.onRead(); }
   void onClosed(const ConnectionEnded& ended) override;
   Buffer bufferFor(const BufferResponse& head, uint32_t size) override { return handler_.bufferFor(head, size); }
 

@@ -42,7 +42,7 @@ class RemoteReceiver {
   /// Data of `size` bytes comes: the buffer for it. Empty: nobody reads it any more, or it is an error of this channel now.
   Buffer bufferFor(const BufferResponse& head, uint32_t size);
   /// An event, or data in the buffer of bufferFor(). False: nobody reads it any more.
-  bool onBuffer(BufferResponse message);
+  bool onBuffer(BufferResponse message, NotificationBatch& news);
   /// False: nobody reads it any more.
   bool onBacklog(int32_t backlog);
   void onError(std::shared_ptr<const Throwable> cause);
@@ -72,7 +72,7 @@ class RemoteReceiver {
   };
   static constexpr int64_t kNone = -1;
 
-  bool accept(Buffer buffer, int32_t sequenceNumber, int32_t backlog);
+  bool accept(Buffer buffer, int32_t sequenceNumber, int32_t backlog, NotificationBatch& news);
   std::string complaintLocked(const Buffer& buffer, int32_t sequenceNumber, int32_t backlog) const;
   /// Data in front of the last barrier, from position `from` in the queue on; moves `from` behind what it looked at.
   std::vector<Buffer> inFlightLocked(uint32_t& from) const;
