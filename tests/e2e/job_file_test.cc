@@ -172,6 +172,9 @@ TEST(JobFile, MistakesAreOneSentenceWithTheirPlace) {
           {"job.yaml:4:", "cannot be merged from parts, as sessions do: use one stage and windows of a fixed size"});
   refused("- few: {input: orders, map: {a: amount}}\n- x: {union: [orders, few]}\n" + out, {"have different columns"});
   refused("- x: {input: orders, sink: csv}\n", {"the sink needs 'path'"});
+  refused("- x: {input: orders, sink: csv, path: ''}\n", {"the path is empty"});
+  for (const std::string root : {"/", "//", "/tmp/..", "/./"})
+    refused("- x: {input: orders, sink: csv, path: " + root + "}\n", {"'" + root + "' is the root of all folders: name a folder"});
   expectUsageError({"run", "nowhere.yaml"}, {"nowhere.yaml"});
   expectUsageError({"run", ordersJob(folder, "- x: {input: orders, sink: discard}\n"), "--compare"}, {"a job file has no oracle"});
 }

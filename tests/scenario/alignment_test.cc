@@ -1,16 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "scenario/scenario.h"
+#include "support/seeds.h"
 
 namespace weir {
 namespace {
-
-uint64_t seeds(uint64_t otherwise) {
-  const char* text = std::getenv("WEIR_SEEDS");
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 /// How many rows of each producer were on either side of a barrier.
 using Cut = std::map<int64_t, std::map<int32_t, int64_t>>;  // by checkpoint, by producer
@@ -147,7 +141,7 @@ TEST(FailureMode, PointwiseVersusAllToAllWait) {
 
 // item-overtakes-barrier-in-drain
 TEST(FailureMode, ItemOvertakesBarrierInDrain) {
-  for (uint64_t seed = 1; seed <= seeds(60); ++seed) {
+  for (const uint64_t seed : testing::seeds(60)) {
     Scenario s(seed);
     s.env.setParallelism(2).setBufferTimeout(1).configure("execution.checkpointing.interval", "10 ms");
     Counting sent, received;

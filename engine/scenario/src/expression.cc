@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <span>
 
 #include "expression_functions.h"
 #include "weir/operators/nearest.h"
@@ -93,7 +94,8 @@ class Parser {
   }
 
  private:
-  static constexpr int kMaxDepth = 200;
+  static constexpr int kMaxDepth = 200;   // of brackets, calls and signs in the text
+  static constexpr int kMaxHeight = 400;  // of what is computed: a + b + c + ... goes as deep as it is long
 
   void advance() { token_ = lexer_.next(); }
   bool isSign(std::string_view sign) const { return token_.kind == Token::Kind::kSign && token_.text == sign; }
@@ -109,6 +111,8 @@ class Parser {
   ExpressionPointer call(size_t offset, const std::string& name, std::vector<ExpressionPointer> arguments) {
     auto made = makeCall(name, std::move(arguments));
     if (made.has_error()) throw Mistake{offset, made.error().message};
+    if ((*made)->height() > kMaxHeight)
+      throw Mistake{offset, fmt::format("more than {} steps wait for one another here: make columns of some in a map before", kMaxHeight)};
     return *made;
   }
   /// left sign right sign right ... with the signs of one level.
@@ -123,6 +127,13 @@ class Parser {
       advance();
       left = call(sign.offset, sign.text, {left, (this->*next)()});
     }
+  }
+
+  /// One of them, as a balanced tree: a list may be long.
+  ExpressionPointer anyOf(size_t offset, std::span<const ExpressionPointer> tests) {
+    if (tests.size() == 1) return tests[0];
+    const size_t half = tests.size() / 2;
+    return call(offset, "or", {anyOf(offset, tests.first(half)), anyOf(offset, tests.subspan(half))});
   }
 
   ExpressionPointer either() {
@@ -154,13 +165,12 @@ class Parser {
     }
     const bool negated = takeWord("not");
     if (takeWord("in")) {
-      ExpressionPointer test;
+      std::vector<ExpressionPointer> tests;
       expectSign("(");
-      do {
-        ExpressionPointer one = call(sign.offset, "=", {left, either()});
-        test = test ? call(sign.offset, "or", {test, one}) : one;
-      } while (takeSign(","));
+      do tests.push_back(call(sign.offset, "=", {left, either()}));
+      while (takeSign(","));
       expectSign(")");
+      const ExpressionPointer test = anyOf(sign.offset, tests);
       return negated ? call(sign.offset, "not", {test}) : test;
     }
     if (negated) throw Mistake{token_.offset, "'in' is expected behind 'not'"};

@@ -390,7 +390,7 @@ const Table& table() {
 class CallNode final : public ExpressionNode {
  public:
   CallNode(const Overload& overload, bool nullable, std::vector<ExpressionPointer> arguments)
-      : ExpressionNode(overload.result, nullable), overload_(overload), arguments_(std::move(arguments)) {}
+      : ExpressionNode(overload.result, nullable, 1 + heightOf(arguments)), overload_(overload), arguments_(std::move(arguments)) {}
 
   void evaluate(RowBatch rows, ExpressionScratch& scratch, ColumnVector& into) const override {
     const size_t mark = scratch.mark();
@@ -409,13 +409,19 @@ class CallNode final : public ExpressionNode {
   }
 
  private:
+  static int heightOf(const std::vector<ExpressionPointer>& arguments) {
+    int height = 0;
+    for (const auto& argument : arguments) height = std::max(height, argument->height());
+    return height;
+  }
+
   const Overload& overload_;
   std::vector<ExpressionPointer> arguments_;
 };
 
 class ColumnNode final : public ExpressionNode {
  public:
-  ColumnNode(size_t index, const Column& column) : ExpressionNode(column.type, column.nullable), index_(index) {}
+  ColumnNode(size_t index, const Column& column) : ExpressionNode(column.type, column.nullable, 1), index_(index) {}
   void evaluate(RowBatch rows, ExpressionScratch&, ColumnVector& into) const override {
     into.resize(type(), rows.size());
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -437,7 +443,7 @@ class ColumnNode final : public ExpressionNode {
 
 class LiteralNode final : public ExpressionNode {
  public:
-  LiteralNode(Value value, ColumnType type) : ExpressionNode(type, false), value_(std::move(value)) {}
+  LiteralNode(Value value, ColumnType type) : ExpressionNode(type, false, 1), value_(std::move(value)) {}
   void evaluate(RowBatch rows, ExpressionScratch&, ColumnVector& into) const override {
     into.resize(type(), rows.size());
     for (size_t i = 0; i < rows.size(); ++i) {

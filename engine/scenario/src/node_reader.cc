@@ -120,7 +120,9 @@ void readSink(const MappingReader& body, NodeSpec& spec) {
   const DocumentNode* path = body.find("path");
   if (toFiles && !path) refuse(body.require("sink").at, "the sink needs 'path', a folder for its files");
   if (!toFiles && path) refuse(path->at, "this sink writes no files: leave out 'path'");
-  if (path) spec.path = {readText(*path, "the path"), path->at};
+  if (!path) return;
+  spec.path = {readText(*path, "the path"), path->at};
+  if (spec.path.value.empty()) refuse(path->at, "the path is empty: name a folder for the files of the sink");
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ constexpr Shape kShapes[] = {
     {"count", WindowSpec::Kind::kCount, false},
 };
 
+/// A row has state in each of its windows. Without a limit `slide: 1 ms` in place of `1 min` is a job that neither goes on nor ends.
+constexpr int64_t kMaxWindowsOfARow = 100'000;
+
 int64_t readLength(const DocumentNode& node, const char* what) {
   const int64_t millis = readMillis(node, what);
   if (millis == 0) refuse(node.at, fmt::format("{} is 0: give it a length such as 10 s", what));
@@ -36,7 +39,11 @@ void readSize(const DocumentNode& node, const Shape& shape, WindowSpec& spec) {
     case WindowSpec::Kind::kSliding: {
       const MappingReader both(node, shape.word, {"size", "slide"});
       spec.sizeMillis = readLength(both.require("size"), "the size of the window");
-      spec.slideMillis = readLength(both.require("slide"), "the slide of the window");
+      const DocumentNode& slide = both.require("slide");
+      spec.slideMillis = readLength(slide, "the slide of the window");
+      if (const int64_t windows = spec.sizeMillis / spec.slideMillis; windows > kMaxWindowsOfARow)
+        refuse(slide.at, fmt::format("each row would go into {} windows, {} are the limit: make the slide longer or the window smaller",
+                                     windows, kMaxWindowsOfARow));
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 namespace weir {
 namespace {
@@ -20,6 +21,9 @@ void orThrow(const Result<void>& result) {
 
 Result<void> validateSinkDirectory(FileSystem& files, const std::string& directory) {
   if (directory.empty()) return Error{ErrorCode::kInvalidArgument, "a FileSink has no directory: name the one that its files go to"};
+  std::error_code error;
+  if (const auto whole = std::filesystem::absolute(directory, error).lexically_normal(); !error && !whole.has_relative_path())
+    return Error{ErrorCode::kInvalidArgument, "'" + directory + "' is the root of all folders: name a folder for the files of the sink"};
   WEIR_TRY(files.createDirectories(directory));
   const std::string probe = directory + "/.weir-probe";
   WEIR_ASSIGN(auto file, files.create(probe, FileSystem::Create::kTruncate));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/job_runner.h"
+#include "support/seeds.h"
 #include "weir/operators/file_reader.h"
 #include "weir/operators/file_sink.h"
 #include "weir/operators/transactional_collect_sink.h"
@@ -18,7 +19,7 @@ struct Order {
 };
 
 /// From a CSV file to part files, with a failure in between: what a job outside of tests does.
-class FileJobTest : public testing::Test {
+class FileJobTest : public ::testing::Test {
  protected:
   static std::vector<Order> orders(int64_t count) {
     std::vector<Order> all;
@@ -91,10 +92,10 @@ class FileJobTest : public testing::Test {
 TEST_F(FileJobTest, EveryRowIsInThePartFilesOnceAfterFailures_OnThreads) { runAndCheck(JobRunner::threads(), "threads"); }
 TEST_F(FileJobTest, EveryRowIsInThePartFilesOnceAfterFailures_InThePool) { runAndCheck(JobRunner::pool(), "pool"); }
 TEST_F(FileJobTest, EveryRowIsInThePartFilesOnceAfterFailures_Simulated) {
-  const char* seeds = std::getenv("WEIR_SEEDS");
-  const int count = seeds ? std::atoi(seeds) : 5;
-  for (int seed = 1; seed <= count && !HasFailure(); ++seed)
-    runAndCheck(JobRunner::simulated(static_cast<uint64_t>(seed)), "seed " + std::to_string(seed));
+  for (const uint64_t seed : testing::seeds(5)) {
+    runAndCheck(JobRunner::simulated(seed), "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
 }
 
 TEST_F(FileJobTest, BadRowFailsTheJobWithItsPlace) {
@@ -106,7 +107,7 @@ TEST_F(FileJobTest, BadRowFailsTheJobWithItsPlace) {
   env.fromSource(CsvReader<Order>("/in.csv"), "orders").addSink([](const Order&) {});
   const JobResult result = runner.run(env);
   ASSERT_EQ(result.status, JobStatus::kFailed);
-  EXPECT_THAT(result.failure->trace(), testing::HasSubstr("/in.csv line 3, column \"id\": \"one\" is not a whole number"));
+  EXPECT_THAT(result.failure->trace(), ::testing::HasSubstr("/in.csv line 3, column \"id\": \"one\" is not a whole number"));
 }
 
 }  // namespace

@@ -1,17 +1,11 @@
-#include <cstdlib>
-
 #include "checkpoint_fixture.h"
+#include "support/seeds.h"
 
 // A job whose tasks, storage, timers and I/O actor do what they like in any order, and what must hold all the same.
 namespace weir::checkpointtest {
 namespace {
 
 using namespace std::chrono_literals;
-
-int seeds() {
-  const char* given = std::getenv("WEIR_SEEDS");
-  return given ? std::max(1, std::atoi(given)) : 400;
-}
 
 class Model {
  public:
@@ -24,7 +18,7 @@ class Model {
   }
 
   void run(int steps) {
-    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+    for (int i = 0; i < steps && !::testing::Test::HasFailure(); ++i) {
       step();
       checkRetained();
     }
@@ -253,7 +247,7 @@ class Model {
     if (!job_.coordinator->isPeriodicCheckpointingStarted()) job_.coordinator->startCheckpointScheduler();
     const int64_t before = lastCompleted_;
     const Nanos until = job_.clock.now + 10 * (config_.timeout + config_.baseInterval() + config_.minPause);
-    while (lastCompleted_ == before && job_.clock.now < until && !testing::Test::HasFailure()) {
+    while (lastCompleted_ == before && job_.clock.now < until && !::testing::Test::HasFailure()) {
       job_.advance(1ms);
       if (!checkpoints_.empty()) {
         const int64_t newest = checkpoints_.rbegin()->first;
@@ -346,9 +340,10 @@ class Model {
 };
 
 TEST(CheckpointModel, HoldsItsInvariantsWhateverTheOrder) {
-  for (int seed = 0; seed < seeds() && !HasFailure(); ++seed) {
+  for (const uint64_t seed : weir::testing::seeds(400)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Model(static_cast<uint64_t>(seed)).run(300);
+    Model(seed).run(300);
+    if (HasFailure()) return;
   }
 }
 

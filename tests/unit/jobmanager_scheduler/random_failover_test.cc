@@ -1,5 +1,4 @@
-#include <cstdlib>
-
+#include "support/seeds.h"
 #include "unit/jobmanager_scheduler/fakes.h"
 
 namespace weir::jobtest {
@@ -137,9 +136,10 @@ void runSeed(uint64_t seed) {
 }
 
 TEST(RandomFailover, EndsWhereItShouldForEverySeed) {
-  const char* given = std::getenv("WEIR_SEEDS");
-  const uint64_t seeds = given ? std::strtoull(given, nullptr, 10) : 300;
-  for (uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) runSeed(seed);
+  for (const uint64_t seed : weir::testing::seeds(300)) {
+    runSeed(seed);
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 }  // namespace

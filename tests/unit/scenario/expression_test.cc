@@ -143,5 +143,24 @@ TEST(Expression, MistakesNameTheirPlace) {
   EXPECT_THAT(mistake(std::string(5000, '-') + "miles"), HasSubstr("nested deeper than 200 levels"));
 }
 
+/// `times` the text.
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(Expression, ChainsAreAsDeepAsTheyAreLong) {
+  EXPECT_EQ(evaluated("0" + repeated(" + 1", 300)), Value(int64_t{300}));
+  EXPECT_THAT(mistake("miles" + repeated("+miles", 30000)), HasSubstr("more than 400 steps wait for one another here"));
+  EXPECT_THAT(mistake("true" + repeated(" and true", 30000)), HasSubstr("more than 400 steps wait for one another here"));
+  EXPECT_THAT(mistake(repeated("(", 150) + "1" + repeated(repeated("+1", 9) + ")", 150)), HasSubstr("more than 400 steps"));
+}
+
+TEST(Expression, ListsMayBeLong) {
+  EXPECT_EQ(evaluated("9999 in (0" + repeated(", 7", 9999) + ")"), Value(false));
+  EXPECT_EQ(evaluated("9999 not in (0" + repeated(", 7", 5000) + ", 9999" + repeated(", 8", 5000) + ")"), Value(false));
+}
+
 }  // namespace
 }  // namespace weir

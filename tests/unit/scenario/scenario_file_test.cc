@@ -119,6 +119,8 @@ TEST(ScenarioFile, WindowsHaveASizeAboveZeroAndAnOffsetBelowIt) {
   EXPECT_THAT(window("tumbling-event-time: 5 s, offset: -6 s"), HasSubstr("the offset '-6 s' is not shorter than the size"));
   EXPECT_THAT(window("sliding-event-time: {size: 10 s, slide: 0 s}"), HasSubstr("the slide of the window is 0"));
   EXPECT_THAT(window("sliding-event-time: {size: 10 s, slide: 2 s}, offset: 3 s"), HasSubstr("not shorter than the slide"));
+  EXPECT_THAT(window("sliding-event-time: {size: 100 s, slide: 1 ms}"), HasSubstr("nothing reads 'x'")) << "as many as a row may be in";
+  EXPECT_THAT(window("sliding-event-time: {size: 1 d, slide: 1 ms}"), HasSubstr("each row would go into 86400000 windows, 100000 are"));
   EXPECT_THAT(window("session-event-time: 0 s"), HasSubstr("the gap of the session is 0"));
   EXPECT_THAT(window("count: 0"), HasSubstr("the number of records of a count window is '0'"));
   EXPECT_THAT(window("tumbling-event-time: 5 s, count: 3"), HasSubstr("a window has one shape"));

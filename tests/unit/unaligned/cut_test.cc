@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "support/seeds.h"
 #include "unit/unaligned/cut_job.h"
 
 // Every checkpoint of a job taken apart, channel by channel; each test is a mistake that was made once.
@@ -254,9 +255,8 @@ Job randomJob(uint64_t seed) {
 
 TEST(Cut, HoldsForAnyJob) {
   const char* base = std::getenv("WEIR_SEED_BASE");
-  const char* wanted = std::getenv("WEIR_SEEDS");
   const uint64_t first = base ? std::strtoull(base, nullptr, 10) : 1;
-  const uint64_t count = wanted ? std::strtoull(wanted, nullptr, 10) : 200;
+  const uint64_t count = testing::seedsWanted(200);
   size_t whole = 0, stored = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const Job job = randomJob(seed);

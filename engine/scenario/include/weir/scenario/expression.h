@@ -42,15 +42,18 @@ using RowBatch = std::span<const StreamRecord<Row>>;
 /// A part of a compiled expression: one virtual call carries a batch. Immutable, any thread.
 class ExpressionNode {
  public:
-  ExpressionNode(ColumnType type, bool nullable) : type_(type), nullable_(nullable) {}
+  /// `height`: how many nodes lie one in the other. Evaluation goes down as deep, on the small stack of a fiber too.
+  ExpressionNode(ColumnType type, bool nullable, int height) : type_(type), nullable_(nullable), height_(height) {}
   virtual ~ExpressionNode() = default;
   virtual void evaluate(RowBatch rows, ExpressionScratch& scratch, ColumnVector& into) const = 0;
   ColumnType type() const { return type_; }
   bool nullable() const { return nullable_; }
+  int height() const { return height_; }
 
  private:
   ColumnType type_;
   bool nullable_;
+  int height_;
 };
 
 /// An expression over the columns of a schema, parsed and checked once: arithmetic, comparison, and/or/not with SQL's null, is null, in,
