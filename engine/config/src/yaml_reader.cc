@@ -10,6 +10,7 @@
 
 #include "text.h"
 #include "weir/config/configuration_loader.h"
+#include "weir/config/yaml_text.h"
 
 namespace weir {
 namespace {
@@ -209,6 +210,7 @@ Error refusal(const std::string& source, const YAML::Mark& mark, const std::stri
 Result<Configuration> parseYamlConfiguration(std::string_view text, const std::string& source) {
   Configuration configuration;
   try {
+    requireYamlThatEnds(text);
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.empty() || documents.front().IsNull()) return configuration;
     if (documents.size() > 1) throw Refused{documents[1].Mark(), "expected a single document in the stream but found another document"};

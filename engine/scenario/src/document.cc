@@ -9,6 +9,7 @@
 #include <set>
 
 #include "weir/base/units.h"
+#include "weir/config/yaml_text.h"
 #include "weir/operators/nearest.h"
 #include "weir/record/utf8.h"
 
@@ -119,6 +120,7 @@ DocumentNode parseDocument(std::string_view text, const std::string& file) {
   Builder builder(text, file);
   const Position start{file, 1, 1};
   try {
+    requireYamlThatEnds(text);
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.empty()) {
       DocumentNode nothing;

@@ -115,6 +115,12 @@ TEST(YamlFile, PointsAtTheMistake) {
   EXPECT_EQ(yamlError("- a\n"), "config.yaml:1:1: Error parsing YAML configuration: the document must be a mapping, of lines 'key: value'");
 }
 
+TEST(YamlFile, CommaInFrontIsNoEndlessRowOfDocuments) {
+  const auto read = parseYamlConfiguration(",: a\n", "config.yaml");
+  ASSERT_TRUE(read.has_error());
+  EXPECT_EQ(read.error().message, "config.yaml:1:1: Error parsing YAML configuration: a document cannot begin with this");
+}
+
 TEST(YamlFile, DoesNotFollowAliasesForever) {
   EXPECT_NE(yamlError("a: &x\n  b: *x\n").find("nested deeper than 100 levels"), std::string::npos) << yamlError("a: &x\n  b: *x\n");
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";

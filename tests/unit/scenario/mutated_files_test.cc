@@ -34,10 +34,11 @@ config:
 )yaml";
 
 /// What people put where something else belongs.
-const std::vector<std::string> kPieces = {"", "0", "-1", "99999999999999999999", "1e999", "nan", "~", "null", "true", "''", "\"", "'", "{", "}",
-                                          "[", "]", "{}", "[]", ":", ",", "&a ", "*a", "!!int ", "|", ">", "#", "\t", "\r", "\n", "  ", "- ", "---",
-                                          "key", "amount", "source", "window", "1 s", "1 ms", "0.5", "(", ")", " / 0", " + ", "\xff", "\xef\xbb\xbf",
-                                          std::string(1, '\0'), "/", "..", "%", "ä"};
+const std::vector<std::string> kPieces = {
+    "",   "0",   "-1",  "99999999999999999999", "1e999",  "nan", "~",    "null", "true", "''",  "\"",  "'",    "{",
+    "}",  "[",   "]",   "{}",                   "[]",     ":",   ",",    "&a ",  "*a",   "!!int ", "|", ">",    "#",
+    "\t", "\r",  "\n",  "  ",                   "- ",     "---", "key",  "amount", "source", "window", "1 s", "1 ms", "0.5",
+    "(",  ")",   " / 0", " + ",                 "\xff",   "\xef\xbb\xbf", "/", "..",  "%",  "ä",    std::string(1, '\0')};
 const std::string kWordChars = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
 
 /// The word that `at` lies in, or the one sign.

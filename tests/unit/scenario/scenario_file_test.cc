@@ -129,6 +129,11 @@ TEST(ScenarioFile, WindowsHaveASizeAboveZeroAndAnOffsetBelowIt) {
   EXPECT_THAT(window("tumbling-event-time: soon"), HasSubstr("expected is a length of time such as"));
 }
 
+TEST(ScenarioFile, CommaInFrontIsNoEndlessRowOfDocuments) {
+  EXPECT_EQ(mistake(",: a\n"), "job.yaml:1:1: this is no YAML: a document cannot begin with this");
+  EXPECT_THAT(mistake("--- \n,\n"), HasSubstr("job.yaml:2:1: this is no YAML"));
+}
+
 TEST(ScenarioFile, NamesAreTakenOnce) {
   EXPECT_EQ(mistake(around("- orders: {input: orders, sink: discard}")), "job.yaml:3:3: the name 'orders' is taken: line 2 has it too");
   EXPECT_THAT(mistake(around("- x: {input: orders, input: orders, sink: discard}")), HasSubstr("the key 'input' is here twice"));
