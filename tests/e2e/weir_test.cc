@@ -32,7 +32,7 @@ const char* const kFlights = "carrier,tailnum,dep_delay\nAA,N1,5\nUA,N2,-3\nUA,N
 
 TEST(Command, MistakesOnTheCommandLineAreOneSentence) {
   expectUsageError({"run"}, {"JOB", "weir run --help"});
-  expectUsageError({"frobnicate"}, {"no command 'frobnicate'", "run, config, trace, validate, keygroup, salts and bench are"});
+  expectUsageError({"frobnicate"}, {"no command 'frobnicate'", "run, config, trace, inspect, validate, keygroup, salts and bench are"});
   expectUsageError({"run", "flights-delay"}, {"no built-in job 'flights-delay'", "flights-delays"});
   expectUsageError({"run", "flights-delays", "--frob"}, {"--frob", "weir run --help"});
   expectUsageError({"run", "flights-delays", "--rate", "fast"}, {"--rate", "'fast' is not a number above 0"});

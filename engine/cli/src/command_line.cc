@@ -14,6 +14,7 @@
 #include "weir/base/real_file_system.h"
 #include "weir/cli/bench_command.h"
 #include "weir/cli/config_command.h"
+#include "weir/cli/inspect_command.h"
 #include "weir/cli/keygroup_command.h"
 #include "weir/cli/run_command.h"
 #include "weir/cli/salts_command.h"
@@ -234,6 +235,30 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
       ->type_name("FORMAT")
       ->check(outputFormat({"text", "json", "perfetto"}));
 
+  InspectOptions inspect;
+  CLI::App* inspectCommand =
+      app.add_subcommand("inspect", "What a checkpoint or savepoint holds, Flink's or ours. Writes nothing.")->group("teach, inspect");
+  inspectCommand->footer(
+      "Examples:\n"
+      "  weir inspect /checkpoints/<job>/chk-42            state by operator, subtask and key group; the heaviest keys\n"
+      "  weir inspect savepoint-1a2b3c --output json | jq '.operators[] | {name, \"state-bytes\"}'\n"
+      "  weir inspect chk-42 --keys 50 --entries 0 --files\n"
+      "A copied checkpoint still names the place where it was taken: files are also looked for beside it and in ../shared.\n"
+      "1: files are missing, have another length or do not make sense.\n" +
+      std::string(kExitCodes));
+  inspectCommand->add_option("PATH", inspect.path, "Folder of a checkpoint or savepoint, or its _metadata.")
+      ->type_name("")
+      ->required()
+      ->check(notEmpty());
+  inspectCommand->add_option("--keys", inspect.keys, "How many of the heaviest keys to show of each operator; 10 if not given.")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
+  inspectCommand->add_option("--entries", inspect.entries, "How many entries to show of each state; 3 if not given.")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
+  inspectCommand->add_flag("--files", inspect.listFiles, "List all files, not only those that are missing or wrong.");
+  inspectCommand->add_option("--output", output, "text or json.")->type_name("FORMAT")->check(outputFormat());
+
   ValidateOptions validate;
   ConfigurationFlags validateConfiguration;
   CLI::App* validateCommand =
@@ -371,6 +396,11 @@ int runCommandLine(int argc, char** argv, const std::vector<Example>& examples, 
     trace.format = output == "json" ? Format::kJson : output == "perfetto" ? Format::kPerfetto : Format::kText;
     RealFileSystem files;
     return showTrace(files, trace, std::cout, wantsColour(STDOUT_FILENO));
+  }
+  if (inspectCommand->parsed()) {
+    inspect.json = output == "json";
+    RealFileSystem files;
+    return flushed(showInspection(files, inspect, std::cout, wantsColour(STDOUT_FILENO)));
   }
   if (validateCommand->parsed()) {
     validate.json = output == "json";

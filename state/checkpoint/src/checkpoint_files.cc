@@ -92,7 +92,7 @@ std::optional<int64_t> checkpointNumber(std::string_view name) {
 
 }  // namespace
 
-Result<LoadedCheckpoint> loadCheckpoint(FileSystem& files, std::string_view pathOrUri, const CheckpointReview& review) {
+Result<LoadedCheckpoint> readCheckpoint(FileSystem& files, std::string_view pathOrUri) {
   WEIR_ASSIGN(std::string path, localPath(pathOrUri));
   if (!files.exists(path)) return Error{ErrorCode::kNotFound, fmt::format("there is no checkpoint or savepoint at {}", path)};
   if (files.isDirectory(path)) {
@@ -110,6 +110,11 @@ Result<LoadedCheckpoint> loadCheckpoint(FileSystem& files, std::string_view path
   loaded.folder = slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
   WEIR_ASSIGN(const auto bytes, files.readAll(path));
   WEIR_ASSIGN(loaded.metadata, readMetadata(bytes, loaded.folder, path));
+  return loaded;
+}
+
+Result<LoadedCheckpoint> loadCheckpoint(FileSystem& files, std::string_view pathOrUri, const CheckpointReview& review) {
+  WEIR_ASSIGN(auto loaded, readCheckpoint(files, pathOrUri));
   auto checked = review ? review(loaded.metadata) : Result<void>();
   if (checked.has_value()) checked = checkFiles(files, loaded.metadata.operators);
   if (checked.has_error()) {

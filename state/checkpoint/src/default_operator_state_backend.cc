@@ -6,6 +6,7 @@
 
 #include "weir/checkpoint/checkpoint_files.h"
 #include "weir/checkpoint/fs_checkpoint_storage.h"
+#include "weir/checkpoint/value_shape.h"
 
 namespace weir {
 
@@ -110,11 +111,11 @@ class DefaultOperatorStateBackend::HandleReader {
   Error corrupt(const std::string& why) const { return {ErrorCode::kCorrupt, file_ + ": " + why}; }
 
   Result<void> readState(const OperatorStateHandle::State& state, const StateMeta& meta) {
-    std::vector<ValueSkipper> parts;
+    std::vector<ValueShape> parts;
     for (std::string_view role : {kKeySerializer, kValueSerializer}) {
       const SerializerSnapshot* snapshot = meta.serializer(role);
       if (!snapshot) continue;
-      auto part = ValueSkipper::of(*snapshot);
+      auto part = ValueShape::of(*snapshot);
       if (part.has_error()) return part.error().in(file_);
       parts.push_back(std::move(*part));
     }

@@ -1,11 +1,6 @@
 #include "weir/checkpoint/state_meta.h"
 
-#include <algorithm>
-#include <array>
-
-#include "weir/backend/time_window.h"
 #include "weir/base/check.h"
-#include "weir/record/serializer.h"
 
 namespace weir {
 
@@ -123,101 +118,6 @@ Result<OperatorStateHeader> OperatorStateHeader::readFrom(DataInput& in) {
   WEIR_ASSIGN(header.states, readStates(in));
   WEIR_ASSIGN(header.broadcastStates, readStates(in));
   return header;
-}
-
-Result<ValueSkipper> ValueSkipper::of(const SerializerSnapshot& snapshot) {
-  struct Known {
-    std::string className;
-    Shape shape;
-    size_t sizeOrParts;
-  };
-  auto fixed = [](const SerializerSnapshot& s, size_t size) { return Known{s.className, Shape::kFixed, size}; };
-  static const std::array<Known, 15> kKnown{{fixed(Serializer<bool>::snapshot(), 1),
-                                             fixed(Serializer<int8_t>::snapshot(), 1),
-                                             fixed(Serializer<int16_t>::snapshot(), 2),
-                                             fixed(Serializer<int32_t>::snapshot(), 4),
-                                             fixed(Serializer<int64_t>::snapshot(), 8),
-                                             fixed(Serializer<float>::snapshot(), 4),
-                                             fixed(Serializer<double>::snapshot(), 8),
-                                             fixed(Serializer<char16_t>::snapshot(), 2),
-                                             fixed(Serializer<VoidNamespace>::snapshot(), 1),
-                                             fixed(Serializer<TimeWindow>::snapshot(), 16),
-                                             {Serializer<std::string>::snapshot().className, Shape::kString, 0},
-                                             {Serializer<std::vector<uint8_t>>::snapshot().className, Shape::kBytes, 0},
-                                             {SerializerSnapshot::list({}).className, Shape::kList, 1},
-                                             {SerializerSnapshot::map({}, {}).className, Shape::kMap, 2},
-                                             {SerializerSnapshot::nullable({}).className, Shape::kNullable, 1}}};
-  ValueSkipper skipper;
-  for (const auto& nested : snapshot.nested) {
-    WEIR_ASSIGN(auto part, of(nested));
-    skipper.nested_.push_back(std::move(part));
-  }
-  const auto known = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& k) { return k.className == snapshot.className; });
-  skipper.shape_ = known == kKnown.end() ? Shape::kFields : known->shape;  // every other known composite is its parts in a row
-  if (skipper.shape_ == Shape::kFixed) skipper.size_ = known->sizeOrParts;
-  const size_t parts = snapshot.nested.size();
-  if (skipper.shape_ == Shape::kFields ? parts == 0 : skipper.shape_ == Shape::kFixed ? parts != 0 : parts != known->sizeOrParts) {
-    return Error{ErrorCode::kCorrupt, "it has a serializer " + snapshot.className + " with " + std::to_string(parts) + " parts"};
-  }
-  // Records in windows have something in front of their parts that no part stands for.
-  const auto fixedPart = [](size_t size) {
-    ValueSkipper part;
-    part.size_ = size;
-    return part;
-  };
-  if (snapshot.className.ends_with("$BufferEntrySerializerSnapshot")) {
-    skipper.nested_.insert(skipper.nested_.begin(), fixedPart(1));
-  } else if (snapshot.className.ends_with("$StreamElementSerializerSnapshot")) {
-    ValueSkipper timestamp;  // behind the tag 0; there is none behind the tag 1
-    timestamp.shape_ = Shape::kNullable;
-    timestamp.nested_.push_back(fixedPart(8));
-    skipper.nested_.insert(skipper.nested_.begin(), std::move(timestamp));
-  } else if (snapshot.className.ends_with("$UnionSerializerSnapshot")) {
-    skipper.shape_ = Shape::kNullable;
-  }
-  return skipper;
-}
-
-bool ValueSkipper::skip(DataInput& in) const {
-  switch (shape_) {
-    case Shape::kFixed:
-      in.take(size_);
-      break;
-    case Shape::kString: {
-      const uint32_t length = readStringLength(in);
-      for (uint32_t left = length; left > 1 && in.ok(); --left) {
-        // A unit takes as many bytes as have their high bit set, and one.
-        while (in.ok() && in.readUnsignedByte() >= 0x80) {
-        }
-      }
-      break;
-    }
-    case Shape::kBytes:
-      in.take(readCount(in, in.readInt(), 1));
-      break;
-    case Shape::kList:
-      for (size_t left = readCount(in, in.readInt(), 1); left > 0 && in.ok(); --left) nested_[0].skip(in);
-      break;
-    case Shape::kMap:
-      for (size_t left = readCount(in, in.readInt(), 1); left > 0 && in.ok(); --left) {
-        nested_[0].skip(in);
-        if (!in.readBoolean()) nested_[1].skip(in);
-      }
-      break;
-    case Shape::kNullable: {
-      // A byte that says whether the value follows, or, with two parts, which of them: 1 or 2.
-      const uint8_t which = in.readUnsignedByte();
-      if (nested_.size() == 2)
-        nested_[which == 1 ? 0 : 1].skip(in);
-      else if (which == 0)
-        nested_[0].skip(in);
-      break;
-    }
-    case Shape::kFields:
-      for (const auto& field : nested_) field.skip(in);
-      break;
-  }
-  return in.ok();
 }
 
 }  // namespace weir

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "weir/checkpoint/checkpoint_files.h"
+#include "weir/checkpoint/state_meta.h"
+#include "weir/checkpoint/value_shape.h"
 #include "weir/keyed/heap_snapshot.h"
 
 namespace weir {
@@ -12,7 +14,7 @@ namespace {
 /// Steps over the entries of one state.
 struct EntrySkipper {
   bool timer;  ///< timestamp, key, namespace; else namespace, key, value
-  std::vector<ValueSkipper> parts;
+  std::vector<ValueShape> parts;
 
   static Result<EntrySkipper> of(const SerializerSnapshot& key, const StateMeta& meta) {
     EntrySkipper skipper{meta.kind == StateMeta::Kind::kTimerQueue, {}};
@@ -25,7 +27,7 @@ struct EntrySkipper {
       parts = {space, &key, value};
     for (const SerializerSnapshot* part : parts) {
       if (!part) return Error{ErrorCode::kCorrupt, fmt::format("its state \"{}\" lacks a serializer", meta.name)};
-      WEIR_ASSIGN(auto one, ValueSkipper::of(*part));
+      WEIR_ASSIGN(auto one, ValueShape::of(*part));
       skipper.parts.push_back(std::move(one));
     }
     return skipper;

@@ -27,10 +27,12 @@ struct LoadedCheckpoint {
   CheckpointMetadata metadata;
   std::string folder;
 };
+/// Reads `_metadata` from the path of a checkpoint's folder or of the file itself, also as a `file:` URI. Looks at no other file.
+Result<LoadedCheckpoint> readCheckpoint(FileSystem& files, std::string_view pathOrUri);
 /// Looks at what was read before its files are looked for; may take something out, or find it wrong.
 using CheckpointReview = std::function<Result<void>(CheckpointMetadata&)>;
-/// From the path of a checkpoint's folder or of its `_metadata`, also as a `file:` URI. Every file that it refers to must be there with the
-/// length that it should have. The error is one sentence and names the file.
+/// readCheckpoint for a restore: every file that it refers to must be there with the length that it should have. The error is one sentence
+/// and names the file.
 Result<LoadedCheckpoint> loadCheckpoint(FileSystem& files, std::string_view pathOrUri, const CheckpointReview& review = {});
 
 /// The folders `chk-<n>` with a `_metadata` in a job's folder, newest first.

@@ -55,19 +55,4 @@ struct OperatorStateHeader {
   static Result<OperatorStateHeader> readFrom(DataInput& in);
 };
 
-/// Steps over one value that a serializer with a known snapshot wrote, without knowing its type.
-class ValueSkipper {
- public:
-  static Result<ValueSkipper> of(const SerializerSnapshot& snapshot);
-  /// False where the input has failed.
-  bool skip(DataInput& in) const;
-
- private:
-  enum class Shape { kFixed, kString, kBytes, kList, kMap, kNullable, kFields };
-  ValueSkipper() = default;
-  Shape shape_ = Shape::kFixed;
-  size_t size_ = 0;  ///< of kFixed
-  std::vector<ValueSkipper> nested_;
-};
-
 }  // namespace weir
