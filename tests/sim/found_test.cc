@@ -60,5 +60,34 @@ TEST(Found, ChannelEndsBesideOneThatIsIdle) {
   checkOrders(s, 20);
 }
 
+/// A source that had finished before the restore still had the end of its event time in flight, in a file that it shares with one that goes
+/// on, and acknowledged after that one: the checkpoint leaves its part out, and did not know how long the file was.
+TEST(Found, FinishedSourceWritesTheLastPartOfASharedFile) {
+  Scenario s;
+  s.incarnations = {{{1, 4}, Millis(54), false}, {{3, 1}, Millis(71), true}, {{1, 1}, {}, true}};
+  s.nodes = {node(Op::kSource, 0, {}), node(Op::kSource, 1, {}), node(Op::kFilter, 1, {{{0, 1}, Edge::kGlobal}})};
+  s.timed = true;
+  s.watermarkIntervalMs = 28;
+  s.nodes[0].records = 4;
+  s.nodes[0].event.stepMs = 20;
+  s.nodes[1].records = 36;
+  s.nodes[1].recordsPerSecond = 313;
+  s.nodes[1].event.stepMs = 14;
+  s.nodes[0].ordered = s.nodes[1].ordered = true;
+  s.sinks = {{.from = 2, .edge = Edge::kShuffle, .group = 1}};
+  s.maxParallelism = 16;
+  s.segmentSize = 100;
+  s.taskManagers = 2;
+  s.buffersPerChannel = 1;
+  s.bufferTimeoutMs = -1;
+  s.intervalMs = 43;
+  s.retained = 2;
+  s.unaligned = true;
+  s.subtasksPerFile = 2;
+  s.independentAcks = true;
+  s.inlineBytes = 43;
+  checkOrders(s, 200);
+}
+
 }  // namespace
 }  // namespace weir::sim

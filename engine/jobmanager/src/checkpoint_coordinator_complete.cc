@@ -12,13 +12,13 @@ struct CheckpointCoordinator::Finalization {
   /// On the I/O actor. `operators` are moved into `completed` only after they are durable.
   void write(CheckpointCoordinatorStorage& storage, const PendingCheckpoint& checkpoint, const Clock& clock) {
     auto assembled = assembleOperatorStates(checkpoint.plan(), states);
-    states.clear();
     if (auto* refused = std::get_if<ExceptionPtr>(&assembled)) {
       failure = *refused;
       return;
     }
     completed->operators = std::move(std::get<std::vector<OperatorState>>(assembled));
-    settleFileSizes(completed->operators);
+    settleFileSizes(states, completed->operators);
+    states.clear();
     if (auto written = writeMetadata(storage, checkpoint); written.has_error()) {
       failure = std::make_shared<CheckpointException>(CheckpointFailureReason::kFinalizeCheckpointFailure,
                                                       std::make_shared<Throwable>("java.io.IOException", written.error().message));

@@ -220,14 +220,23 @@ ForgottenChannelState forgetChannelState(std::vector<OperatorState>& operators) 
   return forgotten;
 }
 
-void settleFileSizes(std::vector<OperatorState>& operators) {
+void settleFileSizes(const std::vector<std::shared_ptr<const TaskStateSnapshot>>& acknowledged, std::vector<OperatorState>& operators) {
   std::map<std::string, int64_t> sizes;
-  forEachChannelHandle(operators, [&](const ChannelStateHandle& handle) {
-    if (const auto* file = std::get_if<RelativeFileHandle>(&handle.stream)) {
+  const auto learn = [&](const std::vector<ChannelStateHandle>& handles) {
+    for (const ChannelStateHandle& handle : handles) {
+      const auto* file = std::get_if<RelativeFileHandle>(&handle.stream);
+      if (!file) continue;
       int64_t& size = sizes[file->path];
       size = std::max(size, file->size);
     }
-  });
+  };
+  for (const auto& snapshot : acknowledged) {
+    if (!snapshot) continue;
+    for (const auto& [id, state] : snapshot->operators) {
+      learn(state.inputChannels);
+      learn(state.outputChannels);
+    }
+  }
   forEachChannelHandle(operators, [&](ChannelStateHandle& handle) {
     if (auto* file = std::get_if<RelativeFileHandle>(&handle.stream)) file->size = sizes[file->path];
   });

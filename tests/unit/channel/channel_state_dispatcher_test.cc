@@ -290,6 +290,17 @@ TEST_F(ChannelStateDispatcherTest, DataAfterItsSideWasFinishedBreaksTheWriter) {
 
 // --- weir.channel-state.independent-acks ---
 
+/// What the subtasks with these results send to the coordinator.
+std::vector<std::shared_ptr<const TaskStateSnapshot>> acknowledged(const std::vector<std::shared_ptr<ChannelStateWriteResult>>& results) {
+  std::vector<std::shared_ptr<const TaskStateSnapshot>> all;
+  for (const auto& result : results) {
+    auto snapshot = std::make_shared<TaskStateSnapshot>();
+    snapshot->operators[OperatorID{}].inputChannels = result->written().inputs;
+    all.push_back(std::move(snapshot));
+  }
+  return all;
+}
+
 TEST_F(ChannelStateDispatcherTest, IndependentlyEachSubtaskIsDoneWhenItHasFinishedItself) {
   use(ChannelStateAcks::kIndependent, 3);
   const auto a = start(0, 1), b = start(1, 1);
@@ -310,7 +321,20 @@ TEST_F(ChannelStateDispatcherTest, IndependentlyEachSubtaskIsDoneWhenItHasFinish
   operators[0].subtasks[0].inputChannels = a->written().inputs;
   operators[0].subtasks[1].inputChannels = b->written().inputs;
   EXPECT_TRUE(checkChannelState(*storage, operators).has_error()) << "the first was written when the file was shorter";
-  settleFileSizes(operators);
+  settleFileSizes(acknowledged({a, b}), operators);
+  EXPECT_FALSE(checkChannelState(*storage, operators).has_error());
+}
+
+TEST_F(ChannelStateDispatcherTest, IndependentlyAPartThatTheCheckpointLeavesOutCountsForTheLengthOfTheFile) {
+  use(ChannelStateAcks::kIndependent, 2);
+  const auto a = start(0, 1), b = start(1, 1);
+  data(Kind::kWriteInput, 0, 1, 0, {"a1"});
+  finish(0, 1);
+  data(Kind::kWriteInput, 1, 1, 0, {"the end of event time, of a source that had finished"});
+  finish(1, 1);
+  std::vector<OperatorState> operators(1);
+  operators[0].subtasks[0].inputChannels = a->written().inputs;
+  settleFileSizes(acknowledged({a, b}), operators);
   EXPECT_FALSE(checkChannelState(*storage, operators).has_error());
 }
 

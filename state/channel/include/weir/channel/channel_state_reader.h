@@ -28,6 +28,8 @@ struct ForgottenChannelState {
 ForgottenChannelState forgetChannelState(std::vector<OperatorState>& operators);
 
 /// Handles to parts of one file that was written further after they were made learn its length. Before the checkpoint is stored.
-void settleFileSizes(std::vector<OperatorState>& operators);
+/// `acknowledged`: what all tasks have sent, also what the checkpoint leaves out, as of sources that had finished: theirs may have been the
+/// last part.
+void settleFileSizes(const std::vector<std::shared_ptr<const TaskStateSnapshot>>& acknowledged, std::vector<OperatorState>& operators);
 
 }  // namespace weir
